@@ -1,0 +1,44 @@
+# Every target sets up its own .venv first; only python3 (3.11 or newer) with pip is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest -n auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all lint bench proto clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## make .venv with everything that development needs
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sdybridge needs Python 3.11 or newer; set PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP)  ## export a real JAX training step and let XLA check the result
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP) lint  ## lint, types and every test (a few minutes)
+	$(PYTEST) -m 'not slow'
+
+test-all: $(STAMP) lint  ## test, with the long sweeps and the older XLA too
+	$(PYTEST)
+
+lint: $(STAMP)  ## ruff and strict mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)  ## measure against jaxlib and JAX, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+proto: $(STAMP)  ## regenerate the protobuf module from its .proto
+	$(BIN)/python -m grpc_tools.protoc --proto_path=src --python_out=src --pyi_out=src src/sdybridge/hlo/op_sharding.proto
+
+clean:  ## remove the environment and every generated file
+	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

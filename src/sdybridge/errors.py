@@ -1,0 +1,118 @@
+"""The exception tree. Every error says where, what and how to fix it, and renders itself.
+
+model.mlir:3:90: error: expected ',' or ']' after dimension sharding, found '{'
+... #sdy.sharding_per_value<[<@mesh, [{"x":(1)2} {?}]>]> ...
+                                                 ^
+help: write `{"x":(1)2}, {?}`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdybridge.source import Source, Span
+
+Path = tuple[str | int, ...]
+"""A way into a value, as attribute names and indices: `("dim_shardings", 1, "axes", 0)`."""
+
+
+class SdyBridgeError(ValueError):
+    """Base of all errors that sdybridge raises for bad input.
+
+    Attributes:
+        message: What is wrong, in one line, without position.
+        source: The text that the error is about, if it came from text.
+        span: The offending characters in `source`.
+        notes: Further lines: the rule that was broken, a second place.
+        help: The smallest edit that fixes it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        source: Source | None = None,
+        span: Span | None = None,
+        notes: Sequence[str] = (),
+        help: str | None = None,  # noqa: A002  (the word that the message itself uses)
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.source = source
+        self.span = span
+        self.notes = tuple(notes)
+        self.help = help
+
+    def __str__(self) -> str:
+        lines = [f"{self.location}: error: {self.message}" if self.source else self.message]
+        if self.source and self.span:
+            lines.append(self.source.excerpt(self.span))
+        lines += [f"note: {note}" for note in self.notes]
+        if self.help:
+            lines.append(f"help: {self.help}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.message, self.__dict__)
+
+    @property
+    def location(self) -> str:
+        """`file:line:column` as far as known; empty without a source."""
+        if not self.source:
+            return ""
+        if not self.span:
+            return self.source.name
+        line, column = self.source.location(self.span.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    def located(self, source: Source, span: Span) -> SdyBridgeError:
+        """The same error, placed in a larger text (used once, where that text is known)."""
+        self.source = source
+        self.span = span
+        return self
+
+
+def _rebuild(cls: type[SdyBridgeError], message: str, state: dict[str, object]) -> SdyBridgeError:
+    error = cls.__new__(cls, message)
+    error.__dict__.update(state)
+    return error
+
+
+class ParseError(SdyBridgeError):
+    """Text that does not follow the grammar; always has a source and a span."""
+
+
+class VerificationError(SdyBridgeError):
+    """A well-formed value that breaks a rule.
+
+    Attributes:
+        rule: The short name of the broken rule, stable across releases, such as `unknown-axis`.
+        path: The way from the verified value to the offending part, such as
+            `("dim_shardings", 1, "axes", 0)`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        path: Path = (),
+        source: Source | None = None,
+        span: Span | None = None,
+        notes: Sequence[str] = (),
+        help: str | None = None,  # noqa: A002
+    ) -> None:
+        super().__init__(message, source=source, span=span, notes=notes, help=help)
+        self.rule = rule
+        self.path = path
+
+
+class ConversionError(SdyBridgeError):
+    """A valid value that the other notation cannot express; the notes name both sides."""
+
+
+class ProtoError(SdyBridgeError):
+    """Bytes or a message that are not a valid `OpSharding`."""

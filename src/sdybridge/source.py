@@ -1,0 +1,87 @@
+"""Source text: spans in it, line and column numbers, and the excerpt with a caret that errors show."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+_EXCERPT_WIDTH = 100
+_CONTEXT_BEFORE = 40  # columns kept left of the caret when a long line is cropped
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of character offsets `[start, end)` into a text.
+
+    >>> Span(2, 5).shifted(10)
+    Span(start=12, end=15)
+    """
+
+    start: int
+    end: int
+
+    def shifted(self, offset: int) -> Span:
+        """The same span in a text that has `offset` more characters in front."""
+        return Span(self.start + offset, self.end + offset)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Source:
+    """A text and the name it is known by (a file path, `<stdin>`, `<string>`)."""
+
+    text: str
+    name: str = "<string>"
+
+    def __repr__(self) -> str:
+        return f"Source(<{len(self.text)} characters>, name={self.name!r})"
+
+    def location(self, offset: int) -> tuple[int, int]:
+        r"""Line and column of a character offset, both counted from 1.
+
+        >>> Source("ab\ncd").location(4)
+        (2, 2)
+        """
+        line_start = self.text.rfind("\n", 0, offset) + 1
+        return self.text.count("\n", 0, line_start) + 1, offset - line_start + 1
+
+    def excerpt(self, span: Span) -> str:
+        """The line that `span` starts on, cropped when long, and under it a caret line.
+
+        >>> print(Source('[{"x"} {?}]').excerpt(Span(7, 8)))
+        [{"x"} {?}]
+               ^
+        """
+        line_start = self.text.rfind("\n", 0, span.start) + 1
+        line_end = self.text.find("\n", span.start)
+        if line_end < 0:
+            line_end = len(self.text)
+        first, last = _crop(line_start, line_end, span.start)
+        head = _visible(self.text[first : span.start])
+        body = _visible(self.text[span.start : min(span.end, last)])
+        tail = _visible(self.text[max(span.start, min(span.end, last)) : last])
+        before = "... " if first > line_start else ""
+        after = " ..." if last < line_end else ""
+        marker = "^" + "~" * (_columns(body) - 1)
+        return f"{before}{head}{body}{tail}{after}".rstrip() + f"\n{' ' * _columns(before + head)}{marker}"
+
+
+def _crop(line_start: int, line_end: int, at: int) -> tuple[int, int]:
+    """The part of a line to show around offset `at`: all of it when it is short."""
+    if line_end - line_start <= _EXCERPT_WIDTH:
+        return line_start, line_end
+    first = max(line_start, at - _CONTEXT_BEFORE)
+    return first, min(line_end, first + _EXCERPT_WIDTH)
+
+
+def _visible(text: str) -> str:
+    """One printable character per input character, so that the caret stays aligned."""
+    return "".join(
+        c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def _columns(text: str) -> int:
+    """Terminal columns that `text` takes: wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )

@@ -1,0 +1,23 @@
+"""Which XLA's behaviour a conversion follows."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Target(enum.Enum):
+    """The generation of XLA that text, protos and conversions are made for.
+
+    Attributes:
+        CLASSIC: The system before unreduced shardings (as in jaxlib 0.6.2): unreduced axes are
+            dropped on export, and a maximal sharding's proto carries its dimensions.
+        CURRENT: Today's releases (as in jaxlib 0.10.2). The default everywhere.
+        NEWER: XLA's development branch: unreduced shardings carry a reduction operator.
+    """
+
+    CLASSIC = "classic"
+    CURRENT = "current"
+    NEWER = "newer"
+
+    def __repr__(self) -> str:
+        return f"Target.{self.name}"
