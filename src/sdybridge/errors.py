@@ -1,9 +1,11 @@
 """The exception tree. Every error says where, what and how to fix it, and renders itself.
 
-model.mlir:3:90: error: expected ',' or ']' after dimension sharding, found '{'
-... #sdy.sharding_per_value<[<@mesh, [{"x":(1)2} {?}]>]> ...
-                                                 ^
-help: write `{"x":(1)2}, {?}`
+What `str(error)` looks like:
+
+    model.mlir:3:90: error: expected ',' or ']' after dimension sharding, found '{'
+    ... #sdy.sharding_per_value<[<@mesh, [{"x":(1)2} {?}]>]> ...
+                                                     ^
+    help: write `{"x":(1)2}, {?}`
 """
 
 from __future__ import annotations

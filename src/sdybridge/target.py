@@ -19,5 +19,7 @@ class Target(enum.Enum):
     CURRENT = "current"
     NEWER = "newer"
 
+    __hash__ = object.__hash__  # members are singletons, and conversions are cached by them
+
     def __repr__(self) -> str:
         return f"Target.{self.name}"

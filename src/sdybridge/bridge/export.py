@@ -1,0 +1,180 @@
+"""Export: a Shardy sharding (named axes) to an HLO sharding (a device grid).
+
+The change of basis, on the mesh x=2, y=4 and the sharding `[{"y"}, {}]`:
+
+1. Tile dims: per tensor dimension the product of the sizes of its axes: `[4, 1]`.
+2. Axes that no dimension claims replicate; they form one last tile dim: `[4, 1, 2]`.
+3. Reshape dims: the mesh's axes in device order: `[2, 4]`.
+4. Transpose: which of them come first in the tile dims, `y` then the unclaimed `x`: `T(1,0)`.
+
+Together: `{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+from sdybridge.bridge.coexistence import grid_by_coordinates
+from sdybridge.bridge.ordered_axes import get_ordered_axis_refs
+from sdybridge.errors import VerificationError
+from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment
+from sdybridge.sdy import AxisRefAttr, MeshAttr, verify_sharding
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sdybridge.sdy import TensorShardingAttr
+
+    MeshSource = MeshAttr | Mapping[str, MeshAttr] | Callable[[TensorShardingAttr], MeshAttr]
+
+
+def convert_to_hlo_sharding(
+    sharding: TensorShardingAttr,
+    mesh: MeshSource | None = None,
+    *,
+    manual_axes: Sequence[str] = (),
+    target: Target = Target.CURRENT,
+) -> HloSharding:
+    """Convert a Shardy sharding to the HLO sharding that XLA's export makes of it.
+
+    Args:
+        sharding: The sharding of one tensor of rank r: `dim_shardings[i]` lays out dimension i.
+        mesh: The mesh that the sharding names: one mesh, a mapping from mesh names to meshes, or a
+            function of the sharding. Not needed when the sharding holds its mesh inline.
+        manual_axes: Full mesh axes that an enclosing manual computation binds. They become a trailing
+            `manual` tile dimension.
+        target: Whose conventions to follow; see `Target`.
+
+    Returns:
+        The HLO sharding. Its first r tile dims count the shards along each tensor dimension; trailing
+        ones hold the manual, unreduced and replicated devices, in this order.
+
+    Raises:
+        VerificationError: The sharding is not valid on the mesh, or the mesh is not known.
+        ConversionError: No HLO sharding places the devices as the sharding says.
+
+    Example:
+        >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
+        >>> mesh = MeshAttr.from_string('<["x"=2, "y"=4]>')
+        >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"y"}, {}]>')
+        >>> print(convert_to_hlo_sharding(sharding, mesh))
+        {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
+
+    Source: `convertToHloSharding` in xla's
+    `service/spmd/shardy/stablehlo_round_trip/export_shardings.cc`.
+    """
+    if type(mesh) is not MeshAttr or type(sharding.mesh_or_ref) is MeshAttr:
+        mesh = resolve_mesh(sharding, mesh)
+    return _convert(sharding, mesh, tuple(manual_axes), target)
+
+
+def resolve_mesh(sharding: TensorShardingAttr, mesh: MeshSource | None) -> MeshAttr:
+    """The mesh that `sharding` is on: its inline one, or the one that its name stands for.
+
+    Raises:
+        VerificationError: The name is not among the known meshes (rule `unknown-mesh`).
+    """
+    name = sharding.mesh_or_ref
+    if isinstance(name, MeshAttr):
+        return name
+    if isinstance(mesh, MeshAttr):
+        return mesh
+    if mesh is None:
+        found = None
+        known: list[str] = []
+    elif callable(mesh):
+        found = mesh(sharding)
+        known = []
+    else:
+        found = mesh.get(name)
+        known = [f"@{m}" for m in mesh]
+    if isinstance(found, MeshAttr):
+        return found
+    raise VerificationError(
+        f"unknown mesh @{name}",
+        rule="unknown-mesh",
+        path=("mesh_or_ref",),
+        notes=[f"known meshes: {', '.join(known)}"] if known else (),
+        help=None
+        if known
+        else f"pass the mesh that @{name} stands for, or write it inline: <mesh<[...]>, ...>",
+    )
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _convert(
+    sharding: TensorShardingAttr, mesh: MeshAttr, manual_axes: tuple[str, ...], target: Target
+) -> HloSharding:
+    if not mesh.axes:
+        verify_sharding(sharding, mesh)
+        if mesh.device_ids:
+            return HloSharding.assign_device(mesh.device_ids[0])
+        return HloSharding.replicate()
+    manual = _manual_refs(manual_axes, mesh)
+    if len(manual) == len(mesh.axes):
+        return HloSharding.manual()
+    verify_sharding(sharding, mesh, manual_axes=manual_axes)
+    unreduced = () if target is Target.CLASSIC else sharding.unreduced_axes
+
+    claimed: list[AxisRefAttr] = []
+    tile_dims: list[int] = []
+    types: list[OpShardingType] = []
+    for dim in sharding.dim_shardings:
+        claimed += dim.axes
+        tile_dims.append(_total_size(dim.axes, mesh))
+    if manual:
+        claimed += manual
+        tile_dims.append(_total_size(manual, mesh))
+        types.append(OpShardingType.MANUAL)
+    if unreduced:
+        claimed += unreduced
+        tile_dims.append(_total_size(unreduced, mesh))
+        types.append(OpShardingType.UNREDUCED)
+
+    tiles = _grid(sharding, mesh, claimed, tile_dims)
+    if tiles.num_dimensions > len(tile_dims):
+        types.append(OpShardingType.REPLICATED)
+    return HloSharding.subgroup(tiles, types)
+
+
+def _grid(
+    sharding: TensorShardingAttr, mesh: MeshAttr, claimed: list[AxisRefAttr], tile_dims: list[int]
+) -> TileAssignment:
+    """The devices as a grid of `tile_dims`, plus one last dim for replicas if there are any."""
+    ordered = get_ordered_axis_refs(sharding, mesh)
+    reshape_dims = [ref.get_size(mesh) for ref in ordered]
+    total = math.prod(reshape_dims)
+    if total != mesh.total_size:  # some cut does not divide the next: the sub-axes cannot coexist
+        return grid_by_coordinates(sharding, mesh, claimed, tile_dims)
+    replicas = total // math.prod(tile_dims)
+    if replicas > 1:
+        tile_dims = [*tile_dims, replicas]
+    position = {ref: i for i, ref in enumerate(ordered)}
+    perm = [position.pop(ref) for ref in claimed]
+    perm += position.values()  # what nobody claimed replicates, in mesh order
+    if not mesh.device_ids:
+        return TileAssignment.iota(tile_dims, reshape_dims, perm)
+    import numpy as np
+
+    devices = np.asarray(mesh.device_ids, dtype=np.int64)
+    return TileAssignment.from_array(devices.reshape(reshape_dims).transpose(perm).reshape(tile_dims))
+
+
+def _manual_refs(manual_axes: tuple[str, ...], mesh: MeshAttr) -> tuple[AxisRefAttr, ...]:
+    """The manual axes as full refs, each once; `manual_axes` may repeat a name."""
+    if not manual_axes:
+        return ()
+    for name in manual_axes:
+        mesh.axis_size(name)  # raises where the mesh has no such axis
+    return tuple(AxisRefAttr(name) for name in dict.fromkeys(manual_axes))
+
+
+def _total_size(axes: Sequence[AxisRefAttr], mesh: MeshAttr) -> int:
+    """The product of the sizes of `axes`; 1 for none."""
+    size = 1
+    for ref in axes:
+        size *= ref.get_size(mesh)
+    return size

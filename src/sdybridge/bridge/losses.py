@@ -1,0 +1,99 @@
+"""What a conversion drops, as data: nothing is lost silently."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdybridge.errors import Path
+    from sdybridge.sdy import MeshAttr, TensorShardingAttr
+
+
+class LossKind(enum.Enum):
+    """The kinds of facts that a Shardy sharding holds and its HLO form cannot."""
+
+    OPENNESS = "openness"
+    PRIORITY = "priority"
+    AXIS_NAMES = "axis-names"
+    EXPLICIT_REPLICATION = "explicit-replication"
+    UNREDUCED = "unreduced"
+    REDUCTION_OP = "reduction-op"
+    DEVICE_ORDER = "device-order"
+
+    @property
+    def explanation(self) -> str:
+        """One sentence on what is dropped, and what a reader of the result will assume."""
+        return _EXPLANATIONS[self]
+
+
+_EXPLANATIONS = {
+    LossKind.OPENNESS: "open dimensions (`?`) read as closed: propagation may no longer shard them",
+    LossKind.PRIORITY: "propagation priorities (`p1`) are gone: every dimension propagates at once",
+    LossKind.AXIS_NAMES: "axis names are gone: only the order of the devices is left",
+    LossKind.EXPLICIT_REPLICATION: "`replicated={...}` reads as absence: propagation may use these axes",
+    LossKind.UNREDUCED: "unreduced axes read as replicated: the pending reduction is forgotten",
+    LossKind.REDUCTION_OP: "the reduction operator of the unreduced axes is gone: readers assume a sum",
+    LossKind.DEVICE_ORDER: "the mesh's device order is gone: the result names no devices",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One fact that a conversion drops.
+
+    Attributes:
+        kind: What sort of fact it is.
+        path: Where it stood in the converted value, such as `("dim_shardings", 0)`.
+        detail: The fact itself, in the notation that held it, such as `{"x", ?}`.
+    """
+
+    kind: LossKind
+    path: Path
+    detail: str
+
+
+def export_losses(
+    sharding: TensorShardingAttr, mesh: MeshAttr, *, target: Target = Target.CURRENT
+) -> tuple[Loss, ...]:
+    """What `convert_to_hlo_sharding` drops from `sharding`, in the order in which it is written.
+
+    Example:
+        >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
+        >>> mesh = MeshAttr.from_string('<["x"=2, "y"=4]>')
+        >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x", ?}, {}], replicated={"y"}>')
+        >>> for loss in export_losses(sharding, mesh):
+        ...     print(f"{loss.kind.value}: {loss.detail}")
+        openness: {"x", ?}
+        explicit-replication: "y"
+        axis-names: "x"
+    """
+    return tuple(_losses(sharding, mesh, target))
+
+
+def _losses(sharding: TensorShardingAttr, mesh: MeshAttr, target: Target) -> Iterator[Loss]:
+    used: list[str] = []
+    for i, dim in enumerate(sharding.dim_shardings):
+        used += map(str, dim.axes)
+        if not dim.is_closed:
+            yield Loss(LossKind.OPENNESS, ("dim_shardings", i), str(dim))
+        if dim.priority is not None:
+            yield Loss(LossKind.PRIORITY, ("dim_shardings", i), f"p{dim.priority}")
+    for i, ref in enumerate(sharding.replicated_axes):
+        yield Loss(LossKind.EXPLICIT_REPLICATION, ("replicated_axes", i), str(ref))
+    for i, ref in enumerate(sharding.unreduced_axes):
+        if target is Target.CLASSIC:
+            yield Loss(LossKind.UNREDUCED, ("unreduced_axes", i), str(ref))
+        else:
+            used.append(str(ref))
+    if sharding.unreduced_axes and sharding.reduction_op.name != "SUM" and target is not Target.NEWER:
+        yield Loss(LossKind.REDUCTION_OP, ("reduction_op",), sharding.reduction_op.name.lower())
+    if used:
+        yield Loss(LossKind.AXIS_NAMES, (), ", ".join(used))
+    if mesh.axes and mesh.device_ids and not used:
+        yield Loss(LossKind.DEVICE_ORDER, ("mesh_or_ref",), str(mesh))

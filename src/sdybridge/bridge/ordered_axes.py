@@ -1,0 +1,57 @@
+"""The device order of a sharding: every mesh axis, cut wherever the sharding cuts it, in mesh order."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING
+
+from sdybridge.sdy import AxisRefAttr
+
+if TYPE_CHECKING:
+    from sdybridge.sdy import MeshAttr, TensorShardingAttr
+
+
+def get_ordered_axis_refs(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple[AxisRefAttr, ...]:
+    """The axis refs that tile the whole mesh, major to minor, as finely as `sharding` needs.
+
+    A mesh axis that the dimensions and unreduced axes of `sharding` use whole, or not at all, stays
+    one full ref. An axis of which they use sub-axes is cut at the borders of each. Explicitly
+    replicated axes cut nothing. The sizes of the result multiply to the size of the mesh.
+
+    Args:
+        sharding: A sharding that is valid on `mesh`, and whose sub-axes can coexist.
+        mesh: The mesh that `sharding` is on.
+
+    Example:
+        >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
+        >>> mesh = MeshAttr.from_string('<["x"=8, "y"=4]>')
+        >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x":(2)2}, {"y"}]>')
+        >>> print(*get_ordered_axis_refs(sharding, mesh))
+        "x":(1)2 "x":(2)2 "x":(4)2 "y"
+
+    Source: `getOrderedAxisRefs` in shardy's `dialect/sdy/ir/utils.cc`.
+    """
+    cuts: dict[str, set[int]] = {}
+    for axes in (*(dim.axes for dim in sharding.dim_shardings), sharding.unreduced_axes):
+        for ref in axes:
+            sub = ref.sub_axis_info
+            if sub is not None:
+                cuts.setdefault(ref.name, set()).update((sub.pre_size, sub.next_pre_size))
+    full = full_axis_refs(mesh)
+    if not cuts:
+        return full
+    ordered: list[AxisRefAttr] = []
+    for axis, ref in zip(mesh.axes, full, strict=True):
+        if axis.name not in cuts:
+            ordered.append(ref)
+            continue
+        borders = sorted(cuts[axis.name] | {1, axis.size})
+        ordered += (AxisRefAttr.sub(axis.name, low, high // low) for low, high in itertools.pairwise(borders))
+    return tuple(ordered)
+
+
+@functools.lru_cache(maxsize=1024)
+def full_axis_refs(mesh: MeshAttr) -> tuple[AxisRefAttr, ...]:
+    """One full ref per axis of `mesh`, in mesh order."""
+    return tuple(AxisRefAttr(axis.name) for axis in mesh.axes)
