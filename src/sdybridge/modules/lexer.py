@@ -1,0 +1,235 @@
+"""Token-level helpers over MLIR text: trivia, strings, symbols and matching brackets.
+
+Every function takes the whole text and an offset and answers with an offset, so that nothing is copied.
+One call of a C-speed regular expression passes over everything between two brackets, and no function
+recurses on the nesting depth. The errors carry the bare text as their source; an entry point that knows
+the file's name places them there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import ParseError
+from sdybridge.source import Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STRING = r'"(?:[^"\\\n]++|\\[^\n])*+"'
+"""Pattern of a string literal: never over a line end, any escape."""
+
+BARE_ID = r"[A-Za-z_][A-Za-z0-9_$.]*+"
+"""Pattern of a keyword, an operation name or a dictionary key."""
+
+SUFFIX_ID = r"(?:[0-9]++|[A-Za-z_$.\-][A-Za-z0-9_$.\-]*+)"
+"""Pattern of what follows `%`, `#`, `!` or `^`."""
+
+SYMBOL = rf"@(?:{BARE_ID}|{STRING})"
+"""Pattern of a symbol reference, bare or quoted."""
+
+_PLAIN = r'[^"/()\[\]{}<>\-]++|' + STRING + r"|//[^\n]*+|->|-|/|<="
+_FLAT = f"(?:{_PLAIN})*+"
+_STEP = re.compile(
+    rf"(?:{_PLAIN}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}>)*+",
+)
+_TRIVIA = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
+_STRING = re.compile(STRING)
+_SYMBOL = re.compile(SYMBOL)
+_ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{2})|(.))")
+_TO_COMMA = re.compile(rf'(?:[^"/()\[\]{{}}<>\-,]++|{STRING}|//[^\n]*+|->|-|/|<=)*+')
+_CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_NAMED_ESCAPES = {"n": b"\n", "t": b"\t", '"': b'"', "\\": b"\\"}
+
+
+def skip_trivia(text: str, pos: int) -> int:
+    r"""The offset of the first character from `pos` on that is neither white space nor in a `//` comment.
+
+    >>> skip_trivia("  // note\n  x", 0)
+    12
+    """
+    found = _TRIVIA.match(text, pos)
+    return found.end() if found else pos
+
+
+def string_end(text: str, pos: int) -> int:
+    r"""The offset just past the string literal that opens at `pos`.
+
+    Raises:
+        ParseError: There is no string at `pos`, or it does not end on its line.
+
+    >>> string_end(r'"a\"b" c', 0)
+    6
+    """
+    found = _STRING.match(text, pos)
+    if found:
+        return found.end()
+    if not text.startswith('"', pos):
+        raise parse_error(text, pos, f"expected a string, found {describe(text, pos)}")
+    line_end = text.find("\n", pos)
+    end = len(text) if line_end < 0 else line_end
+    raise parse_error(text, pos, "the string does not end on its line", end=end, help='close it with `"`')
+
+
+def symbol_end(text: str, pos: int) -> int:
+    """The offset just past the symbol, `@name` or `@"any text"`, at `pos`.
+
+    Raises:
+        ParseError: There is no symbol at `pos`.
+
+    >>> symbol_end('@mesh, []', 0)
+    5
+    """
+    found = _SYMBOL.match(text, pos)
+    if found:
+        return found.end()
+    raise parse_error(text, pos, f"expected a symbol such as `@name`, found {describe(text, pos)}")
+
+
+def matching_bracket(text: str, pos: int) -> int:
+    """The offset just past the group that opens at `pos` with one of `( [ { <`.
+
+    Strings, comments, arrows and comparison signs inside do not count as brackets. Linear in the length of
+    the group, whatever its depth.
+
+    Raises:
+        ParseError: There is no bracket at `pos`, the group does not end, or brackets in it do not pair up.
+
+    >>> matching_bracket('{a = ">", b = <(d0) -> (d0)>} x', 0)
+    29
+    """
+    opener = text[pos : pos + 1]
+    if opener not in _CLOSER or not opener:
+        raise parse_error(text, pos, f"expected an opening bracket, found {describe(text, pos)}")
+    expected = [_CLOSER[opener]]
+    opened = [pos]
+    step = _STEP.match
+    pos += 1
+    while expected:
+        run = step(text, pos)
+        pos = run.end() if run else pos
+        char = text[pos : pos + 1]
+        if char == expected[-1]:
+            expected.pop()
+            opened.pop()
+        elif char in _CLOSER and char:
+            expected.append(_CLOSER[char])
+            opened.append(pos)
+        elif not (char == ">" and text.startswith(">=", pos)):
+            raise _unbalanced(text, pos, opened[-1])
+        pos += 1
+    return pos
+
+
+def items(text: str, start: int, end: int) -> Iterator[Span]:
+    """The comma-separated items of `text[start:end]`, the inside of a group, without white space around.
+
+    An empty inside has no items; an empty item between two commas is an empty span.
+
+    Raises:
+        ParseError: Brackets in the range do not pair up.
+
+    >>> [(s.start, s.end) for s in items("[a, <b, c>]", 1, 10)]
+    [(1, 2), (4, 10)]
+    """
+    first = pos = skip_trivia(text, start)
+    if pos >= end:
+        return
+    while True:
+        run = _TO_COMMA.match(text, pos, end)
+        pos = run.end() if run else pos
+        if pos >= end:
+            yield Span(first, _trimmed(text, first, end))
+            return
+        if text[pos] == ",":
+            yield Span(first, _trimmed(text, first, pos))
+            first = pos = min(skip_trivia(text, pos + 1), end)
+        elif text[pos] in _CLOSER:
+            pos = matching_bracket(text, pos)
+        elif text.startswith(">=", pos):
+            pos += 2
+        else:
+            raise _unbalanced(text, pos, start)
+
+
+def unescape(literal: str) -> str:
+    r"""The value of a string literal with its quotes; bytes that are not UTF-8 become surrogate escapes.
+
+    >>> unescape(r'"a\22b\0A"')
+    'a"b\n'
+    """
+    inside = literal[1:-1]
+    if "\\" not in inside:
+        return inside
+    parts: list[bytes] = []
+    last = 0
+    for found in _ESCAPE.finditer(inside):
+        parts.append(inside[last : found.start()].encode("utf-8", "surrogateescape"))
+        code, char = found.groups()
+        parts.append(
+            bytes.fromhex(code) if code else _NAMED_ESCAPES.get(char, char.encode("utf-8", "replace"))
+        )
+        last = found.end()
+    parts.append(inside[last:].encode("utf-8", "surrogateescape"))
+    return b"".join(parts).decode("utf-8", "surrogateescape")
+
+
+def symbol_name(symbol: str) -> str:
+    r"""The name in a symbol reference, unquoted.
+
+    >>> symbol_name('@mesh'), symbol_name(r'@"my mesh"')
+    ('mesh', 'my mesh')
+    """
+    return unescape(symbol[1:]) if symbol.startswith('@"') else symbol[1:]
+
+
+def parse_error(
+    text: str,
+    start: int,
+    message: str,
+    *,
+    end: int | None = None,
+    notes: tuple[str, ...] = (),
+    help: str | None = None,  # noqa: A002
+) -> ParseError:
+    """A `ParseError` at `start` of the bare text."""
+    span = Span(start, start + 1 if end is None else end)
+    return ParseError(message, source=Source(text), span=span, notes=notes, help=help)
+
+
+def describe(text: str, pos: int) -> str:
+    """What stands at `pos`, for the "found ..." part of a message.
+
+    >>> describe("a {", 2), describe("a {", 3)
+    ("'{'", 'the end of the text')
+    """
+    if pos >= len(text):
+        return "the end of the text"
+    found = re.compile(rf"[@%#!^]?(?:{BARE_ID}|[0-9]++)").match(text, pos)
+    token = found.group() if found else text[pos]
+    shown = token if len(token) <= 40 else token[:37] + "..."
+    return f"'{shown}'" if shown.isprintable() else repr(shown)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """`end` moved left over white space."""
+    while end > start and text[end - 1] in " \t\r\n":
+        end -= 1
+    return end
+
+
+def _unbalanced(text: str, pos: int, opened: int) -> ParseError:
+    opener = text[opened]
+    if pos >= len(text):
+        return parse_error(
+            text, opened, f"'{opener}' is never closed", help=f"close it with `{_CLOSER[opener]}`"
+        )
+    if text[pos] == '"':
+        try:
+            string_end(text, pos)
+        except ParseError as error:
+            return error
+    line, column = Source(text).location(opened)
+    message = f"expected '{_CLOSER[opener]}' before {describe(text, pos)}"
+    return parse_error(text, pos, message, notes=(f"'{opener}' was opened at {line}:{column}",))
