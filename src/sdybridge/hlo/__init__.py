@@ -1,0 +1,11 @@
+"""Device grids: tile assignments, HLO shardings, their text and their protos."""
+
+from sdybridge.hlo.iota import MAX_MATERIALIZED_DEVICES as MAX_MATERIALIZED_DEVICES
+from sdybridge.hlo.iota import IotaTileAssignment as IotaTileAssignment
+from sdybridge.hlo.kinds import OpShardingType as OpShardingType
+from sdybridge.hlo.kinds import ReductionOp as ReductionOp
+from sdybridge.hlo.kinds import ShardGroup as ShardGroup
+from sdybridge.hlo.kinds import ShardGroupKind as ShardGroupKind
+from sdybridge.hlo.metadata import OpMetadata as OpMetadata
+from sdybridge.hlo.sharding import HloSharding as HloSharding
+from sdybridge.hlo.tile_assignment import TileAssignment as TileAssignment
