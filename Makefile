@@ -37,8 +37,11 @@ lint: $(STAMP)  ## ruff and strict mypy
 bench: $(STAMP)  ## measure against jaxlib and JAX, as ratios in one run
 	$(BIN)/python -m benchmarks
 
-proto: $(STAMP)  ## regenerate the protobuf module from its .proto
-	$(BIN)/python -m grpc_tools.protoc --proto_path=src --python_out=src --pyi_out=src src/sdybridge/hlo/op_sharding.proto
+# protoc 26 is the last whose modules do not tie themselves to a range of protobuf releases: they run with 5.29 to 7.x.
+proto:  ## regenerate the protobuf module from its .proto
+	$(PYTHON) -m venv build/protoc
+	build/protoc/bin/python -m pip install --quiet --disable-pip-version-check 'grpcio-tools==1.65.5' 'setuptools<81'
+	build/protoc/bin/python -m grpc_tools.protoc --proto_path=src --python_out=src --pyi_out=src src/sdybridge/hlo/op_sharding.proto
 
 clean:  ## remove the environment and every generated file
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
+from sdybridge.hlo import placement, validation
 from sdybridge.hlo import subgroup as normal_forms
 from sdybridge.hlo.checks import as_int
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup
@@ -360,9 +361,73 @@ class HloSharding:
     def _check_tiled(self, what: str) -> None:
         if self._kind is not _OTHER:
             raise VerificationError(
-                f"only a tiled sharding has {'an' if what[0] in 'aeiou' else 'a'} {what}, and {self} is not tiled",
+                f"{what} is a property of tiled shardings, and {self} is not one",
                 rule="tiled-sharding",
             )
+
+    def tile_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the buffer on each device for a tensor of `shape`: the full tile, with padding.
+
+        Dimensions behind those of the grid stay whole, as in XLA.
+
+        Raises:
+            VerificationError: The tensor has fewer dimensions than the grid tiles, or this is a tuple of
+                different shardings.
+
+        Example:
+            >>> HloSharding.iota_tile([2, 4]).tile_shape([7, 9])
+            (4, 3)
+        """
+        return placement.tile_shape(self, shape)
+
+    def tile_index_for_device(self, device: int) -> tuple[int, ...]:
+        """The tile that `device` holds: one coordinate per dimension of the tensor.
+
+        Raises:
+            VerificationError: This sharding is not tiled, or the grid does not have `device`.
+        """
+        return placement.tile_index(self, device)
+
+    def tile_offset_for_device(self, shape: Sequence[int], device: int) -> tuple[int, ...]:
+        """The first index of the part of a tensor of `shape` that `device` holds.
+
+        Raises:
+            VerificationError: This sharding names no part (it is manual, unknown, unreduced or a tuple),
+                tiles another rank, or the grid does not have `device`.
+
+        Example:
+            >>> HloSharding.iota_tile([2, 4]).tile_offset_for_device([7, 9], 5)
+            (4, 3)
+        """
+        return placement.tile_bounds(self, shape, device)[0]
+
+    def tile_limit_for_device(self, shape: Sequence[int], device: int) -> tuple[int, ...]:
+        """The index behind the part of a tensor of `shape` that `device` holds, per dimension.
+
+        Raises:
+            VerificationError: As `tile_offset_for_device`.
+
+        Example:
+            >>> HloSharding.iota_tile([2, 4]).tile_limit_for_device([7, 9], 5)
+            (7, 6)
+        """
+        return placement.tile_bounds(self, shape, device)[1]
+
+    def validate(
+        self, shape: Sequence[int] | Sequence[Sequence[int]], num_devices: int | None = None
+    ) -> None:
+        """Check that this sharding fits a tensor, and a number of devices.
+
+        Tiles may be uneven, and more than there are elements.
+
+        Args:
+            shape: The shape of the tensor; of a tuple, the shapes of its tensors in pre-order.
+            num_devices: How many devices the program runs on, if known.
+
+        Raises:
+            VerificationError: The first thing that does not fit.
+        """
+        validation.validate(self, shape, num_devices)
 
     def with_metadata(self, metadata: Sequence[OpMetadata]) -> HloSharding:
         """The same sharding with these metadata entries; a tuple passes them on to its elements."""
@@ -462,6 +527,30 @@ class HloSharding:
             '{replicated metadata={op_name="x"}}'
         """
         return format_sharding_with_metadata(self, target) if include_metadata else format_sharding(self)
+
+    def to_proto(self, *, target: Target = Target.CURRENT) -> op_sharding_pb2.OpSharding:
+        """This sharding as an `OpSharding` message (of our own package; the bytes are XLA's).
+
+        Args:
+            target: Whose proto: `CLASSIC` has no unreduced type and writes the dims of a single device,
+                `NEWER` keeps the reduction of unreduced shardings as a last metadata entry.
+
+        Raises:
+            ConversionError: `target` cannot express this sharding.
+            ProtoError: A metadata string is not UTF-8.
+        """
+        from sdybridge.hlo.proto import to_proto
+
+        return to_proto(self, target)
+
+    def to_proto_bytes(self, *, target: Target = Target.CURRENT) -> bytes:
+        """The serialised `to_proto(target=target)`, byte for byte as XLA writes it.
+
+        Example:
+            >>> HloSharding.iota_tile([2, 2]).to_proto_bytes().hex(" ")
+            '08 03 1a 02 02 02 4a 01 04 52 01 00'
+        """
+        return self.to_proto(target=target).SerializeToString(deterministic=True)
 
     def __str__(self) -> str:
         return format_sharding(self)

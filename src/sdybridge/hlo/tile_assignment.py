@@ -87,7 +87,7 @@ class TileAssignment:
             raise VerificationError(f"not an array of device ids: {error}", rule="device-array") from None
         if array.size == 0 or array.ndim == 0:
             raise VerificationError(
-                f"an array of shape {array.shape} lists no devices; a grid has at least one dimension and one device",
+                f"an array of shape {array.shape} is no grid of devices: it has no dimension, or no device",
                 rule="device-array",
             )
         if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.max() > INT64_MAX):

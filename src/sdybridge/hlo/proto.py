@@ -1,0 +1,102 @@
+"""Shardings as `OpSharding` protos: XLA's bytes, from messages of our own (`op_sharding.proto`).
+
+Source: `HloSharding::ToProto` in xla's `hlo/ir/hlo_sharding.cc`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import ConversionError, ProtoError
+from sdybridge.hlo.kinds import OpShardingType, ReductionOp
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdybridge.hlo import op_sharding_pb2
+    from sdybridge.hlo.metadata import OpMetadata
+    from sdybridge.hlo.sharding import HloSharding
+
+_NO_GROUP = -1
+
+
+def to_proto(sharding: HloSharding, target: Target) -> op_sharding_pb2.OpSharding:
+    """The message of `sharding` as `target` writes it.
+
+    Raises:
+        ConversionError: `target` has no way to write an unreduced sharding, or its reduction.
+        ProtoError: A metadata string is not UTF-8.
+    """
+    from sdybridge.hlo import op_sharding_pb2
+
+    proto = op_sharding_pb2.OpSharding()
+    _fill(proto, sharding, target)
+    return proto
+
+
+def _fill(proto: op_sharding_pb2.OpSharding, sharding: HloSharding, target: Target) -> None:
+    proto.type = sharding._kind  # type: ignore[assignment]  # the stub asks for its own enum
+    if sharding._kind is OpShardingType.TUPLE:
+        for element in sharding._tuple_elements:
+            _fill(proto.tuple_shardings.add(), element, target)
+        return
+    _check_expressible(sharding, target)
+    if sharding._device is not None:
+        proto.tile_assignment_devices.append(sharding._device)
+        if target is Target.CLASSIC:
+            proto.tile_assignment_dimensions.append(1)
+    elif sharding._kind is OpShardingType.OTHER:
+        _fill_tiles(proto, sharding)
+    if sharding._metadata or target is Target.NEWER:
+        _fill_metadata(proto, sharding._metadata_for(target))
+    group = sharding._shard_group
+    if group is not None and group.id != _NO_GROUP:
+        proto.is_shard_group = True
+        proto.shard_group_id = group.id
+        proto.shard_group_type = group.kind  # type: ignore[assignment]
+
+
+def _check_expressible(sharding: HloSharding, target: Target) -> None:
+    if target is Target.CLASSIC and sharding.has_unreduced:
+        raise ConversionError(
+            "the classic OpSharding has no unreduced type",
+            notes=[f"the sharding is {sharding}"],
+            help="write it for Target.CURRENT, or export it for Target.CLASSIC, which drops unreduced axes",
+        )
+    if target is not Target.NEWER and sharding._reduction_op is not ReductionOp.SUM:
+        raise ConversionError(
+            f"OpSharding names the reduction {sharding._reduction_op.name} only in newer releases",
+            notes=[f"the sharding is {sharding}"],
+            help="write it for Target.NEWER, or with_reduction_op(ReductionOp.SUM)",
+        )
+
+
+def _fill_tiles(proto: op_sharding_pb2.OpSharding, sharding: HloSharding) -> None:
+    tiles = sharding._tiles
+    iota = tiles.iota_form
+    proto.tile_assignment_dimensions.extend(tiles.dims)
+    if iota is not None:
+        proto.iota_reshape_dims.extend(iota.reshape_dims)
+        proto.iota_transpose_perm.extend(iota.transpose_perm)
+    else:
+        proto.tile_assignment_devices.extend(tiles.array.ravel().tolist())
+    proto.replicate_on_last_tile_dim = sharding._replicate_on_last_tile_dim
+    proto.last_tile_dims.extend(sharding._subgroup_types)  # type: ignore[arg-type]
+
+
+def _fill_metadata(proto: op_sharding_pb2.OpSharding, entries: Sequence[OpMetadata]) -> None:
+    for entry in entries:
+        message = proto.metadata.add()
+        for name, value in entry.items():
+            try:
+                if isinstance(value, tuple):
+                    message.profile_type.extend(value)
+                elif name == "metadata_payload":
+                    message.metadata_payload.value = str(value)
+                else:
+                    setattr(message, name, value)
+            except ValueError:
+                raise ProtoError(
+                    f"the metadata field {name} must be valid UTF-8 to be written to a proto, got {value!r}"
+                ) from None
