@@ -9,6 +9,7 @@ from sdybridge.errors import VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -34,12 +35,15 @@ def as_ints(values: Iterable[object], name: str) -> tuple[int, ...]:
     if isinstance(values, (str, bytes)):
         raise VerificationError(f"{name} must be a sequence of integers, got {values!r}", rule="integer")
     try:
-        entries = tuple(values)
+        entries: tuple[Any, ...] = tuple(values)
     except TypeError:
         raise VerificationError(
             f"{name} must be a sequence of integers, got {type(values).__name__}", rule="integer"
         ) from None
-    return tuple([as_int(value, f"{name}[{i}]") for i, value in enumerate(entries)])
+    for entry in entries:
+        if type(entry) is not int or not -INT64_MAX <= entry <= INT64_MAX:  # rare: look closer
+            return tuple([as_int(value, f"{name}[{i}]") for i, value in enumerate(entries)])
+    return entries
 
 
 def as_sizes(values: Iterable[object], name: str) -> tuple[int, ...]:
@@ -49,19 +53,22 @@ def as_sizes(values: Iterable[object], name: str) -> tuple[int, ...]:
     """
     sizes = as_ints(values, name)
     product = 1
-    for i, size in enumerate(sizes):
-        if size < 1:
-            raise VerificationError(
-                f"{name}[{i}] is {size}, but a size counts devices and is at least 1",
-                rule="positive-size",
-                path=(name, i),
-            )
+    for size in sizes:
         product *= size
-        if product > INT64_MAX:
-            raise VerificationError(
-                f"{name} multiply to more than 2**63 - 1 devices", rule="too-many-devices", path=(name,)
-            )
-    return sizes
+        if size < 1 or product > INT64_MAX:
+            break
+    else:
+        return sizes
+    if size < 1:
+        i = sizes.index(size)
+        raise VerificationError(
+            f"{name}[{i}] is {size}, but a size counts devices and is at least 1",
+            rule="positive-size",
+            path=(name, i),
+        )
+    raise VerificationError(
+        f"{name} multiply to more than 2**63 - 1 devices", rule="too-many-devices", path=(name,)
+    )
 
 
 def as_permutation(values: Iterable[object], length: int, name: str) -> tuple[int, ...]:

@@ -69,17 +69,17 @@ class IotaTileAssignment:
         if not self._dims:
             raise VerificationError("dims is empty, but a grid has at least one dimension", rule="grid-rank")
         total = math.prod(self._dims)
-        reshape = (total,) if reshape_dims is None else as_sizes(reshape_dims, "reshape_dims")
-        perm = (0,) if transpose_perm is None else as_ints(transpose_perm, "transpose_perm")
-        if reshape_dims is not None and transpose_perm is not None and not reshape and not perm:
-            reshape, perm = (total,), (0,)
-        elif (reshape_dims is None) != (transpose_perm is None) or len(reshape) != len(perm):
+        reshape = () if reshape_dims is None else as_sizes(reshape_dims, "reshape_dims")
+        perm = () if transpose_perm is None else as_ints(transpose_perm, "transpose_perm")
+        if not reshape and not perm:
+            self._reshape_dims, self._transpose_perm = (total,), (0,)
+            return
+        if len(reshape) != len(perm):
             raise VerificationError(
-                "reshape_dims and transpose_perm must have one entry per reshape dimension each, got "
-                f"{'none' if reshape_dims is None else shortened(reshape)} and "
-                f"{'none' if transpose_perm is None else shortened(perm)}",
+                "reshape_dims and transpose_perm need one entry per dimension of the count each, got "
+                f"{shortened(reshape)} and {shortened(perm)}",
                 rule="iota-rank",
-                help=f"to count in {shortened(reshape)} without a transpose, leave both out",
+                help="leave both out for a plain count",
             )
         as_permutation(perm, len(reshape), "transpose_perm")
         if math.prod(reshape) != total:
@@ -281,29 +281,28 @@ def canonical_order(sizes: tuple[int, ...], perm: tuple[int, ...]) -> tuple[tupl
     if len(sizes) < 2:
         return sizes, perm
     if 1 in sizes:
-        kept = [i for i, size in enumerate(sizes) if size != 1]
+        kept = [i for i, size in enumerate(sizes) if size != 1]  # at most 62: they multiply to an int64
         if not kept:
             return (1,), (0,)
-        rank = {source: i for i, source in enumerate(kept)}
-        perm = tuple([rank[source] for source in perm if source in rank])
+        perm = tuple([kept.index(source) for source in perm if sizes[source] != 1])
         sizes = tuple([sizes[source] for source in kept])
     heads = []  # the first source dimension of every run k, k+1, k+2, ...
     merged = list(sizes)
-    expected = head = -1
+    following = head = -1
     for source in perm:
-        if source == expected:
+        if source == following:
             merged[head] *= sizes[source]
         else:
-            head = source
             heads.append(source)
-        expected = source + 1
+            head = source
+        following = source + 1
     if len(heads) == len(perm):
         return sizes, perm
     if len(heads) == 1:
         return (merged[0],), (0,)
     # Merged runs cannot merge again: the first of one never follows the last of the one before it.
-    rank = {source: i for i, source in enumerate(sorted(heads))}
-    return tuple([merged[source] for source in rank]), tuple([rank[source] for source in heads])
+    ranked = sorted(heads)
+    return tuple([merged[source] for source in ranked]), tuple([ranked.index(source) for source in heads])
 
 
 def _regroup(

@@ -1,7 +1,7 @@
 """Which part of a tensor each device holds.
 
-Along a dimension of size D in t tiles, a tile is ceil(D / t) long, and tile k starts at k times that. Where the
-tiles reach past D the last ones are shorter, or empty; the buffers on the devices keep the full length.
+Along a dimension of size D in t tiles, a tile is ceil(D / t) long, and tile k starts at k times that. Where
+the tiles reach past D the last ones are shorter, or empty; the buffers on the devices keep the full length.
 
 Source: `HloSharding::TileShape`, `TileOffsetForDevice` and `TileLimitForDevice` in xla's
 `hlo/ir/hlo_sharding.cc`.

@@ -56,7 +56,7 @@ def _sorted_replicas(tiles: TileAssignment, replicas: int) -> TileAssignment:
     iota = tiles._iota
     if iota is not None:
         sizes, perm = iota._reshape_dims, iota._transpose_perm
-        if len(sizes) == 1 or sizes[perm[-1]] == replicas:  # a single ascending run already
+        if sizes[perm[-1]] % replicas == 0:  # each group is a run within one reshape dim: it ascends already
             return tiles
         order = _sorted_tail(sizes, perm, replicas)
         if order is not None:
@@ -133,9 +133,9 @@ def _merged(
             dropped.append(i)
         else:
             groups.setdefault(type_, []).append(i)
-    if len(types) == 1 and not dropped:
-        return tiles, types
     ordered = [type_ for type_ in _ORDER if type_ in groups]
+    if types == tuple(ordered):
+        return tiles, types
     perm = (*range(rank), *[i for type_ in ordered for i in groups[type_]], *dropped)
     sizes = [math.prod([dims[i] for i in groups[type_]]) for type_ in ordered]
     return tiles._transpose(perm)._reshape((*dims[:rank], *sizes)), tuple(ordered)

@@ -250,7 +250,10 @@ class TileAssignment:
     def __str__(self) -> str:
         if self._iota is not None:
             return str(self._iota)
-        return f"devices=[{','.join(map(str, self._dims))}]{','.join(map(str, self.array.ravel().tolist()))}"
+        devices = str(self.array.ravel().tolist())[1:-1].replace(
+            " ", ""
+        )  # faster than a join, and they are many
+        return f"devices=[{','.join(map(str, self._dims))}]{devices}"
 
     def __repr__(self) -> str:
         if self._iota is not None:

@@ -26,7 +26,11 @@ def validate(sharding: HloSharding, shape: Shape, num_devices: int | None) -> No
     """See `HloSharding.validate`."""
     if num_devices is not None:
         num_devices = as_int(num_devices, "num_devices", low=0)
-    is_tuple_shape = any(not hasattr(size, "__index__") for size in shape)
+    try:
+        sizes = tuple(shape)
+    except TypeError:
+        sizes = as_shape(shape)  # type: ignore[arg-type]  # raises the error for it
+    is_tuple_shape = any(not hasattr(size, "__index__") for size in sizes)
     if sharding._kind is not OpShardingType.TUPLE:
         if is_tuple_shape:
             raise VerificationError(
@@ -34,21 +38,20 @@ def validate(sharding: HloSharding, shape: Shape, num_devices: int | None) -> No
                 rule="sharding-tuple",
                 help="give one sharding per element: HloSharding.flat_tuple([...])",
             )
-        _validate_leaf(sharding, as_shape(shape), num_devices, ())  # type: ignore[arg-type]
+        _validate_leaf(sharding, as_shape(sizes), num_devices, ())  # type: ignore[arg-type]
         return
-    if shape and not is_tuple_shape:
+    if sizes and not is_tuple_shape:
         raise VerificationError(
-            f"{sharding} is the sharding of a tuple, but the shape {shortened(as_shape(shape))} is that "  # type: ignore[arg-type]
-            "of one tensor",
+            f"{sharding} is the sharding of a tuple, but the shape is that of one tensor",
             rule="sharding-tuple",
         )
     elements = sharding._tuple_elements
-    if len(elements) != len(shape) and not (len(elements) == 1 and not shape):
+    if len(elements) != len(sizes) and not (len(elements) == 1 and not sizes):
         raise VerificationError(
-            f"{sharding} has {len(elements)} elements, but the tuple has {len(shape)} tensors",
+            f"{sharding} has {len(elements)} elements, but the tuple has {len(sizes)} tensors",
             rule="sharding-tuple",
         )
-    for i, (element, leaf) in enumerate(zip(elements, shape, strict=False)):
+    for i, (element, leaf) in enumerate(zip(elements, sizes, strict=False)):
         _validate_leaf(element, as_shape(leaf), num_devices, ("tuple_elements", i))  # type: ignore[arg-type]
 
 
