@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sdybridge.bridge.export import MeshSource as MeshSource
 from sdybridge.bridge.export import convert_to_hlo_sharding as convert_to_hlo_sharding
 from sdybridge.bridge.export import resolve_mesh as resolve_mesh
 from sdybridge.bridge.losses import Loss as Loss

@@ -1,1 +1,8 @@
-"""Whole programs: MLIR and HLO text and protos; find what carries shardings, verify and convert it."""
+"""Whole programs: where they carry shardings, and how these convert."""
+
+from __future__ import annotations
+
+from sdybridge.modules.export import ConstraintForm as ConstraintForm
+from sdybridge.modules.export import ConvertedSharding as ConvertedSharding
+from sdybridge.modules.export import ExportResult as ExportResult
+from sdybridge.modules.export import export_module as export_module

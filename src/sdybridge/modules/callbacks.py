@@ -1,0 +1,67 @@
+"""Python callbacks with one result: XLA wants them to return a tuple of one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sdybridge.modules.lexer import SUFFIX_ID, matching_bracket, skip_trivia
+from sdybridge.modules.signature import TYPE
+from sdybridge.modules.splice import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_CALL = re.compile(
+    rf"^(?P<indent>[ \t]*+)(?P<result>%{SUFFIX_ID}) = stablehlo\.custom_call "
+    r"@xla_(?:ffi_)?python_[cg]pu_callback(?=\()",
+    re.MULTILINE,
+)
+_RESULT = re.compile(rf" : \((?:{TYPE}(?:, {TYPE})*+)?\) -> (?P<type>(?!tuple<){TYPE})(?=[ \t\n])")
+
+
+def retuple_callbacks(text: str, sharding_at: Callable[[int], str | None]) -> Iterator[Edit]:
+    """The edits that make each callback with one used result return a tuple, and unpack it behind.
+
+    Args:
+        text: The program before its shardings were converted.
+        sharding_at: The converted sharding entry of the operation whose dictionary opens at an offset.
+
+    Source: `stablehlo_round_trip/export_callback_custom_calls.cc` in xla's `service/spmd/shardy`.
+    """
+    if "python_cpu_callback" not in text and "python_gpu_callback" not in text:
+        return
+    for hit in _CALL.finditer(text):
+        brace = skip_trivia(text, matching_bracket(text, hit.end()))
+        if not text.startswith("{", brace):
+            continue
+        types = _RESULT.match(text, matching_bracket(text, brace))
+        if not types or not _is_used(text, hit["result"], types.end()):
+            continue
+        result, of_type = hit["result"], types["type"]
+        packed = _fresh(text, f"{result}_tuple")
+        line_end = text.find("\n", types.end())
+        line_end = len(text) if line_end < 0 else line_end
+        sharding = sharding_at(brace)
+        attributes = f" {{{sharding}}}" if sharding else ""
+        yield Edit(hit.start("result"), hit.end("result"), packed)
+        yield Edit(types.start("type"), types.end("type"), f"tuple<{of_type}>")
+        yield Edit(
+            line_end,
+            line_end,
+            f"\n{hit['indent']}{result} = stablehlo.get_tuple_element {packed}[0]{attributes}"
+            f" : (tuple<{of_type}>) -> {of_type}",
+        )
+
+
+def _is_used(text: str, value: str, start: int) -> bool:
+    """Whether `value` stands again between `start` and the next function."""
+    end = text.find("func.func", start)
+    uses = re.compile(rf"{re.escape(value)}(?![\w$.\-])")
+    return uses.search(text, start, len(text) if end < 0 else end) is not None
+
+
+def _fresh(text: str, name: str) -> str:
+    while name in text:
+        name += "_"
+    return name

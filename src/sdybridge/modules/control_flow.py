@@ -1,0 +1,114 @@
+"""Control flow without a sharding: where XLA writes `{replicated}`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sdybridge.modules.dictionary import find_entry
+from sdybridge.modules.lexer import STRING, matching_bracket, skip_trivia
+from sdybridge.modules.splice import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPLICATED = 'mhlo.sharding = "{replicated}"'
+
+_OPERATION = re.compile(r'stablehlo\.(while|case|if)("?)[ \t]*\(')
+_EMPTY_SHARDINGS = re.compile(r"#sdy\.sharding_per_value<\s*\[\s*\]\s*>")
+_TO_DICTIONARY = re.compile(rf'(?:[^"{{}}\n/]++|{STRING}|/(?!/))*+')
+
+
+def find_missing_shardings(text: str) -> dict[int, Edit | None]:
+    """The `while`, `case` and `if` operations of StableHLO that have no sharding.
+
+    Returns:
+        For each of them, by the offset where its dictionary is or belongs, the edit that adds
+        `{replicated}`; None if it has an empty list of shardings, which is to be replaced instead.
+
+    Raises:
+        ParseError: Brackets of such an operation do not pair up.
+    """
+    missing: dict[int, Edit | None] = {}
+    for kind, generic, operands in _operations(text):
+        after = matching_bracket(text, operands)
+        at = _after_regions(text, after) if generic else _after_types(text, after)
+        keyword = not generic and text.startswith("attributes", at)
+        brace = skip_trivia(text, at + len("attributes")) if keyword else at
+        if not text.startswith("{", brace) or (kind == "while" and not generic and not keyword):
+            new = f" attributes {{{REPLICATED}}}" if not generic else f" {{{REPLICATED}}}"
+            at = _back_over_space(text, at)
+            missing[at] = Edit(at, at, new)
+            continue
+        shardy = find_entry(text, brace, "sdy.sharding")
+        if shardy and shardy.value and _EMPTY_SHARDINGS.match(text, shardy.value.start):
+            missing[brace] = None
+        elif not shardy and not find_entry(text, brace, "mhlo.sharding"):
+            empty = text.startswith("}", skip_trivia(text, brace + 1))
+            missing[brace] = Edit(brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, ")
+    return missing
+
+
+def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
+    """Each control-flow operation outside strings and comments: kind, generic form or not, its `(`."""
+    for hit in _OPERATION.finditer(text):
+        start = hit.start()
+        line = text.rfind("\n", 0, start) + 1
+        generic = bool(hit[2])
+        at = start - 1 if generic else start
+        if text.startswith('"', at) == generic and _is_code(text, line, at):
+            yield hit[1], generic, hit.end() - 1
+
+
+def _is_code(text: str, line: int, at: int) -> bool:
+    """Whether `at` is outside the strings and comments of its line."""
+    pos = line
+    while pos < at:
+        quote = text.find('"', pos, at)
+        comment = text.find("//", pos, at if quote < 0 else quote)
+        if comment >= 0:
+            return False
+        if quote < 0:
+            return True
+        found = re.compile(STRING).match(text, quote)
+        if not found:
+            return False
+        pos = found.end()
+    return pos == at
+
+
+def _after_regions(text: str, at: int) -> int:
+    """Where the dictionary of a generic operation stands: past its properties and its regions."""
+    at = skip_trivia(text, at)
+    if text.startswith("<", at):
+        at = skip_trivia(text, matching_bracket(text, at))
+    if text.startswith("(", at):
+        at = skip_trivia(text, matching_bracket(text, at))
+    return at
+
+
+def _after_types(text: str, at: int) -> int:
+    """Where the dictionary of a pretty `while` stands: past the types of its operands."""
+    at = skip_trivia(text, at)
+    if not text.startswith(":", at):
+        return at
+    while at < len(text):
+        at = skip_trivia(text, at + 1)
+        at = _type_end(text, at)
+        after = skip_trivia(text, at)
+        if not text.startswith(",", after):
+            return after
+        at = after
+    return at
+
+
+def _type_end(text: str, at: int) -> int:
+    found = re.compile(r"[!\w.$]++").match(text, at)
+    at = found.end() if found else at
+    return matching_bracket(text, at) if text.startswith("<", at) else at
+
+
+def _back_over_space(text: str, at: int) -> int:
+    while at > 0 and text[at - 1] in " \t\r\n":
+        at -= 1
+    return at

@@ -1,0 +1,163 @@
+"""What becomes of each Shardy operation on export."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import ConversionError
+from sdybridge.modules.dictionary import read_dictionary
+from sdybridge.modules.lexer import SUFFIX_ID, describe, matching_bracket, parse_error, skip_trivia
+from sdybridge.modules.signature import TYPE
+from sdybridge.modules.splice import Edit, statement
+from sdybridge.sdy import TensorShardingAttr, parse_prefix
+from sdybridge.source import Span
+
+if TYPE_CHECKING:
+    from sdybridge.modules.export import Export
+
+_CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
+_COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"})
+_OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
+_OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
+_TYPE = re.compile(TYPE)
+
+
+def export_operation(export: Export, name: str, start: int, end: int, *, generic: bool) -> int:
+    """Rewrite the operation whose name is `text[start:end]`; return the offset up to which it is done.
+
+    Raises:
+        ParseError: The operation is malformed.
+        ConversionError: The operation is not supported yet.
+    """
+    if name == "sdy.mesh":
+        return _remove_mesh(export, start)
+    if name == "sdy.constant":
+        new = "stablehlo.constant"
+        export.edits.append(Edit(start, end, f'"{new}"' if generic else new))
+        return end
+    if name == "sdy.sharding_group":
+        return _remove_group(export, start, end, generic=generic)
+    if name in _CONSTRAINTS or name in _COLLECTIVES:
+        return _generic_copy(export, start, end) if generic else _copy(export, name, start, end)
+    raise ConversionError(
+        f"{name} is not exported yet",
+        source=export.source,
+        span=Span(start, end),
+        notes=["this version exports shardings, meshes, constants, constraints, reshards and collectives"],
+        help="run it through XLA's own pipeline, or remove the operation",
+    )
+
+
+def _remove_mesh(export: Export, start: int) -> int:
+    """Meshes go, but for one that a collective still names as its replica groups."""
+    text = export.text
+    mesh = next(mesh for mesh in export.meshes.operations if mesh.span.start == start)
+    if not re.search(rf"#stablehlo\.replica_group_mesh_axes<\s*mesh\s*=\s*@{re.escape(mesh.name)}\b", text):
+        first, last = statement(text, start, mesh.span.end)
+        export.edits.append(Edit(first, last, ""))
+    return mesh.span.end
+
+
+def _remove_group(export: Export, start: int, end: int, *, generic: bool) -> int:
+    """`sdy.sharding_group %a group_id=3 : T`: the groups have done their work before export."""
+    text = export.text
+    colon = text.find(":", end)
+    if generic:
+        colon = text.find("->", matching_bracket(text, skip_trivia(text, end))) + 1
+    if colon <= 0:
+        raise parse_error(text, start, "the sharding group has no type", end=end)
+    at = skip_trivia(text, colon + 1)
+    last = matching_bracket(text, at) if text.startswith("(", at) else _type_end(text, at)
+    export.edits.append(Edit(*statement(text, start, last), ""))
+    return last
+
+
+def _copy(export: Export, name: str, start: int, end: int) -> int:
+    """`sdy.reshard %a <...> {...} : T` and the collectives, `sdy.all_gather [...] %a out_sharding=<...> : T`.
+
+    The new operation carries its sharding only, as XLA's does.
+    """
+    text = export.text
+    at = skip_trivia(text, end)
+    collective = name in _COLLECTIVES
+    if collective and text.startswith("[", at):
+        at = skip_trivia(text, matching_bracket(text, at))
+    operand = _OPERAND.match(text, at)
+    if not operand:
+        raise parse_error(text, at, f"expected the operand of {name}, found {describe(text, at)}")
+    at = skip_trivia(text, operand.end())
+    if collective:
+        keyword = _OUT_SHARDING.match(text, at)
+        if not keyword:
+            raise parse_error(text, at, f"expected `out_sharding=<...>`, found {describe(text, at)}")
+        at = keyword.end()
+    if not text.startswith("<", at) and not (collective and text.startswith("#", at)):
+        raise parse_error(
+            text, at, f"expected the sharding of {name} as `<@mesh, [...]>`, found {describe(text, at)}"
+        )
+    attr, after = parse_prefix(
+        export.source,
+        at,
+        TensorShardingAttr,
+        target=export.target,
+        aliases=export.aliases if collective else None,
+    )
+    colon = skip_trivia(text, after)
+    if text.startswith("{", colon):
+        colon = skip_trivia(text, matching_bracket(text, colon))
+    if not text.startswith(":", colon):
+        raise parse_error(text, colon, f"expected ':' and a type, found {describe(text, colon)}")
+    at_type = skip_trivia(text, colon + 1)
+    type_end = _type_end(text, at_type)
+    of_type = text[at_type:type_end]
+    converted = export.convert(attr, at, [of_type])
+    entry = f"{{{converted.attribute}}}"
+    if export.portable:
+        new = f"stablehlo.custom_call @Sharding({operand[0]}) {entry} : ({of_type}) -> {of_type}"
+    else:
+        new = f"mhlo.copy {operand[0]} {entry} : {of_type}"
+    export.edits.append(Edit(start, type_end, new))
+    return type_end
+
+
+def _generic_copy(export: Export, start: int, end: int) -> int:
+    """`"sdy.reshard"(%a) <{sharding = #sdy.sharding<...>}> {...} : (T) -> T` and the collectives."""
+    text = export.text
+    operands = skip_trivia(text, end)
+    at = skip_trivia(text, matching_bracket(text, operands))
+    arguments = text[operands:at].rstrip()
+    brace = at + 1 if text.startswith("<{", at) else at
+    sharding = None
+    if text.startswith("{", brace):
+        for entry in read_dictionary(text, brace):
+            if entry.key in {"sharding", "out_sharding"} and entry.value:
+                sharding = entry.value
+    if sharding is None:
+        raise parse_error(text, start, "the operation has no property `sharding` or `out_sharding`", end=end)
+    after = skip_trivia(text, matching_bracket(text, at))
+    if text.startswith("{", after):
+        after = skip_trivia(text, matching_bracket(text, after))
+    attr, _ = parse_prefix(
+        export.source, sharding.start, TensorShardingAttr, target=export.target, aliases=export.aliases
+    )
+    arrow = text.find("->", after)
+    at_type = skip_trivia(text, arrow + 2) if arrow >= 0 else after
+    type_end = _type_end(text, at_type)
+    converted = export.convert(attr, sharding.start, [text[at_type:type_end].strip("()")])
+    name = '"mhlo.copy"'
+    properties = ""
+    if export.portable:
+        name = '"stablehlo.custom_call"'
+        properties = ' <{call_target_name = "Sharding"}>'
+    new = f"{name}{arguments}{properties} {{{converted.attribute}}} "
+    export.edits.append(Edit(start, after, new))
+    return after
+
+
+def _type_end(text: str, at: int) -> int:
+    """The offset past the type at `at`."""
+    found = _TYPE.match(text, at)
+    if found:
+        return found.end()
+    raise parse_error(text, at, f"expected a type, found {describe(text, at)}")

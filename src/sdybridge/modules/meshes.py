@@ -1,0 +1,177 @@
+"""The `sdy.mesh` operations of a program, and which of them a place in the text sees."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import VerificationError
+from sdybridge.modules.attributes import find_aliases
+from sdybridge.modules.dictionary import read_dictionary
+from sdybridge.modules.lexer import (
+    matching_bracket,
+    parse_error,
+    skip_trivia,
+    string_end,
+    symbol_end,
+    symbol_name,
+    unescape,
+)
+from sdybridge.modules.sites import MESH_NAME, SiteKind, find_sites
+from sdybridge.sdy import MeshAttr, parse_prefix
+from sdybridge.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sdybridge.source import Source
+
+_MODULE = re.compile(r"(?<![\w.$@%\"-])(?:builtin\.)?module(?![\w.$-])")
+
+
+@dataclass(frozen=True, slots=True)
+class MeshOperation:
+    """One `sdy.mesh` operation: its symbol, its mesh, and the text that declares it."""
+
+    name: str
+    mesh: MeshAttr
+    span: Span
+
+
+@dataclass(slots=True)
+class Scope:
+    """The part of the text inside one module operation, and the meshes declared directly in it."""
+
+    start: int
+    end: int
+    meshes: dict[str, MeshAttr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Meshes:
+    """All meshes of a program.
+
+    Attributes:
+        operations: Every mesh operation, in the order of the text.
+        scopes: One per module operation, in the order of the text; the first spans everything.
+    """
+
+    operations: tuple[MeshOperation, ...]
+    scopes: tuple[Scope, ...]
+
+    def at(self, offset: int) -> Mapping[str, MeshAttr]:
+        """The meshes that a symbol at `offset` can name: those of the nearest module around it only."""
+        return self.scopes[self.scope_index(offset)].meshes
+
+    def scope_index(self, offset: int) -> int:
+        """Which of `scopes` is the innermost around `offset`."""
+        at = bisect.bisect_right(self.scopes, offset, key=lambda scope: scope.start) - 1
+        while self.scopes[at].end <= offset:
+            at -= 1
+        return at
+
+
+def find_meshes(source: Source) -> Meshes:
+    """Read every mesh operation of a program.
+
+    Raises:
+        ParseError: A mesh operation is malformed.
+        VerificationError: A mesh is not valid, or two meshes of one module have one name.
+    """
+    operations = tuple(
+        _read_generic(source, start, end) if kind is SiteKind.GENERIC_OPERATION else _read(source, start, end)
+        for kind, _, start, end, _ in find_sites(source.text, MESH_NAME)
+        if kind in {SiteKind.OPERATION, SiteKind.GENERIC_OPERATION}
+    )
+    meshes = Meshes(operations, _scopes(source.text))
+    for operation in operations:
+        known = meshes.scopes[meshes.scope_index(operation.span.start)].meshes
+        if operation.name in known:
+            raise VerificationError(
+                f"mesh @{operation.name} is declared twice in one module",
+                rule="duplicate-mesh",
+                source=source,
+                span=operation.span,
+                notes=[f"the first @{operation.name} is {known[operation.name]}"],
+                help="rename or remove one of them",
+            )
+        known[operation.name] = operation.mesh
+    return meshes
+
+
+def _read(source: Source, start: int, end: int) -> MeshOperation:
+    """Read `sdy.mesh @name = <[...]> {...}`."""
+    text = source.text
+    at = skip_trivia(text, end)
+    symbol = symbol_end(text, at)
+    name = symbol_name(text[at:symbol])
+    at = skip_trivia(text, symbol)
+    if not text.startswith("=", at):
+        raise parse_error(
+            text, at, "expected '=' after the name of the mesh", help=f"write `@{name} = <[...]>`"
+        )
+    mesh, at = _mesh(source, skip_trivia(text, at + 1))
+    after = skip_trivia(text, at)
+    if text.startswith("{", after):
+        at = matching_bracket(text, after)
+    return MeshOperation(name, mesh, Span(start, at))
+
+
+def _read_generic(source: Source, start: int, end: int) -> MeshOperation:
+    """Read `"sdy.mesh"() <{mesh = #sdy.mesh<...>, sym_name = "name"}> : () -> ()`."""
+    text = source.text
+    at = skip_trivia(text, matching_bracket(text, skip_trivia(text, end)))
+    brace = at + 1 if text.startswith("<{", at) else at
+    if not text.startswith("{", brace):
+        raise parse_error(
+            text, at, "expected the mesh's properties", help='write `<{mesh = ..., sym_name = "..."}>`'
+        )
+    name = mesh = None
+    for entry in read_dictionary(text, brace):
+        if entry.value is None:
+            continue
+        if entry.key == "sym_name":
+            name = unescape(text[entry.value.start : string_end(text, entry.value.start)])
+        elif entry.key == "mesh":
+            mesh, _ = _mesh(source, entry.value.start)
+    if name is None or mesh is None:
+        raise parse_error(text, brace, "a mesh needs the properties `mesh` and `sym_name`")
+    colon = text.find(":", matching_bracket(text, at))
+    arrow = text.find("->", colon)
+    return MeshOperation(name, mesh, Span(start, matching_bracket(text, skip_trivia(text, arrow + 2))))
+
+
+def _mesh(source: Source, at: int) -> tuple[MeshAttr, int]:
+    """The mesh at `at`, written out or as an alias, and where it ends."""
+    alias = source.text.startswith("#", at) and not source.text.startswith("#sdy", at)
+    aliases = {name: alias.value for name, alias in find_aliases(source.text).items()} if alias else None
+    return parse_prefix(source, at, MeshAttr, aliases=aliases)
+
+
+def _scopes(text: str) -> tuple[Scope, ...]:
+    """The bodies of the module operations; the first one stands for the whole text."""
+    whole = Scope(0, len(text) + 1)
+    first = text.find("module")
+    if text.find("module", first + 1) < 0:
+        return (whole,)
+    scopes = [whole]
+    for hit in _MODULE.finditer(text):
+        line = text.rfind("\n", 0, hit.start()) + 1
+        if text.count('"', line, hit.start()) & 1 or "//" in text[line : hit.start()]:
+            continue
+        brace = _body(text, hit.end())
+        if brace >= 0:
+            scopes.append(Scope(brace, matching_bracket(text, brace)))
+    return tuple(scopes)
+
+
+def _body(text: str, at: int) -> int:
+    """Where the region of the module operation opens whose name ends at `at`; -1 if this is no module."""
+    at = skip_trivia(text, at)
+    if text.startswith("@", at):
+        at = skip_trivia(text, symbol_end(text, at))
+    if text.startswith("attributes", at):
+        at = skip_trivia(text, matching_bracket(text, skip_trivia(text, at + len("attributes"))))
+    return at if text.startswith("{", at) else -1

@@ -1,0 +1,76 @@
+"""The types around an attribute dictionary: what it annotates, read from the text next to it.
+
+These readers recognise what the printer writes and answer None for anything else, so that a check on types
+is skipped rather than wrong.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sdybridge.modules.lexer import matching_bracket
+
+_SHAPED = r"(?:tensor|memref|vector)<[^<>\n]*+(?:<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)*+>[^<>\n]*+)*+>"
+_OTHER = r"(?:![\w.]++|[su]?i\d++|bf16|f\d\w*+|index|none)(?:<[^<>\n]*+>)?+"
+_TUPLE = rf"tuple<(?:{_SHAPED}|{_OTHER}|, )*+>"
+TYPE = rf"(?:{_SHAPED}|{_TUPLE}|{_OTHER})"
+"""Pattern of a type as the printer writes it."""
+
+_TYPES = rf"{TYPE}(?:, {TYPE})*+"
+_SIGNATURE = re.compile(
+    rf" ?: (?:\((?:{_TYPES})?\) -> (?:(?P<result>{TYPE})|\((?P<results>(?:{_TYPES})?)\))|(?P<plain>{_TYPES}))"
+    r"(?= loc\(|[ \t]*+(?:\n|$|\}|//))"
+)
+_VALUE = re.compile(rf"(?:^|[\s(,:])({TYPE})[ \t\n]*$")
+_EACH = re.compile(TYPE)
+_DIMENSIONS = re.compile(r"(?:tuple<)?(?:tensor|memref|vector)<(?:(?:\d++|\?|\[\d++\])x)*+(?![*?])(?!.*>, )")
+_LONGEST_VALUE_TYPE = 400
+
+
+def value_type(text: str, brace: int) -> str | None:
+    """The type of the argument or result whose dictionary opens at `brace`; None for any other dictionary.
+
+    >>> value_type("func.func @f(%a: tensor<8xf32> {", 31)
+    'tensor<8xf32>'
+    >>> value_type("%0 = stablehlo.abs %a {", 22) is None
+    True
+    """
+    found = _VALUE.search(text, max(0, brace - _LONGEST_VALUE_TYPE), brace)
+    return found[1] if found else None
+
+
+def result_types(text: str, brace: int) -> tuple[tuple[str, ...], bool] | None:
+    r"""The types behind the operation dictionary that opens at `brace`, and whether they are the results.
+
+    Behind an arrow stand the results. Without one, an operation lists the types that its own syntax needs:
+    those of all results, or one that they share, or the result's type last.
+
+    >>> result_types("{} : (tensor<8xf32>) -> (tensor<8xf32>, i32)\n", 0)
+    (('tensor<8xf32>', 'i32'), True)
+    >>> result_types("{} : tensor<i1>, tensor<8xf32>\n", 0)
+    (('tensor<i1>', 'tensor<8xf32>'), False)
+    >>> result_types("{} dense<1.0> : tensor<8xf32>\n", 0) is None
+    True
+    """
+    found = _SIGNATURE.match(text, matching_bracket(text, brace))
+    if not found:
+        return None
+    if found["plain"]:
+        return tuple(_EACH.findall(found["plain"])), False
+    return tuple(_EACH.findall(found["result"] or found["results"])), True
+
+
+def sharding_rank(value: str | None) -> int | None:
+    """The number of dimensions that a sharding of a value of this type has; None if that is not known.
+
+    Values that are no tensors, and the results of operations without any (`none`), take rank 0.
+
+    >>> sharding_rank("tensor<2x?xcomplex<f32>>"), sharding_rank("tuple<tensor<2xf32>>"), sharding_rank("i32")
+    (2, 1, 0)
+    """
+    if value is None:
+        return None
+    found = _DIMENSIONS.match(value)
+    if found:
+        return found[0].count("x")
+    return None if "<" in value else 0

@@ -1,0 +1,83 @@
+"""Edits to a text, applied in one pass: every byte outside of them is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sdybridge.modules.lexer import matching_bracket, skip_trivia
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Edit(NamedTuple):
+    """Replace `text[start:end]` by `new`; `start == end` inserts."""
+
+    start: int
+    end: int
+    new: str
+
+
+def splice(text: str, edits: Iterable[Edit]) -> str:
+    """`text` with all `edits` applied; they may come in any order but must not overlap.
+
+    >>> splice("a b c", [Edit(4, 5, "z"), Edit(0, 1, "x")])
+    'x b z'
+    """
+    pieces = []
+    last = 0
+    for start, end, new in sorted(edits):
+        pieces += (text[last:start], new)
+        last = end
+    pieces.append(text[last:])
+    return "".join(pieces)
+
+
+def removal(text: str, start: int, end: int, floor: int = 0) -> tuple[int, int]:
+    """The range to delete so that the entry at `text[start:end]` is gone, with its comma.
+
+    The last entry takes the braces with it, the space before them, and the word `attributes`. Nothing
+    before `floor` is taken.
+
+    >>> text = "op %a {x = 1, y = 2} : T"
+    >>> [text[slice(*removal(text, start, start + 5))] for start in (7, 14)]
+    ['x = 1, ', ', y = 2']
+    >>> removal("op %a {x = 1} : T", 7, 12)
+    (5, 13)
+    """
+    after = skip_trivia(text, end)
+    before = _back_over_space(text, start, floor)
+    if before > floor and text[before - 1] == ",":
+        return before - 1, end
+    if text.startswith(",", after):
+        return start, skip_trivia(text, after + 1)
+    if before > floor and text[before - 1] == "{" and text.startswith("}", after):
+        opened = _back_over_space(text, before - 1, floor)
+        if text.endswith("attributes", floor, opened):
+            opened = _back_over_space(text, opened - len("attributes"), floor)
+        return opened, after + 1
+    return start, end
+
+
+def statement(text: str, start: int, end: int) -> tuple[int, int]:
+    r"""The range to delete so that the operation at `text[start:end]` is gone, with its location and line.
+
+    >>> statement("a\n  op %x loc(#l)\n  b", 4, 9)
+    (2, 18)
+    """
+    after = skip_trivia(text, end)
+    if text.startswith("loc(", after):
+        end = matching_bracket(text, after + 3)
+    line = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    line_end = len(text) if line_end < 0 else line_end + 1
+    if text[line:start].strip() or text[end:line_end].strip():
+        return start, end
+    return line, line_end
+
+
+def _back_over_space(text: str, at: int, floor: int) -> int:
+    """`at` moved left over white space, not past `floor`."""
+    while at > floor and text[at - 1] in " \t\r\n":
+        at -= 1
+    return at
