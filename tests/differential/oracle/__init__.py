@@ -1,0 +1,1 @@
+"""The real XLA, inside jaxlib, as the judge of our conversions."""
