@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.differential.oracle.shardings import Case, Exported, export_cases
+from tests.differential.random_cases import random_samples
 
 from sdybridge.bridge import convert_to_hlo_sharding
 from sdybridge.sdy import MeshAttr, TensorShardingAttr
 from sdybridge.target import Target
-from tests.differential.oracle.shardings import Case, Exported, export_cases
-from tests.differential.random_cases import random_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

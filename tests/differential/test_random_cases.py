@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import collections
 
-from sdybridge.sdy import MeshAttr, TensorShardingAttr, verify_sharding
 from tests.differential.random_cases import FEATURES, random_samples
+
+from sdybridge.sdy import MeshAttr, TensorShardingAttr, verify_sharding
 
 
 def test_every_feature_is_common() -> None:

@@ -7,6 +7,7 @@ either generation, so that it can run in the environment of the older release to
 from __future__ import annotations
 
 import dataclasses
+
 from tests.differential.oracle import wire
 from tests.differential.oracle.isolation import Rejected
 
