@@ -40,6 +40,7 @@ class SubAxisInfoAttr(Attribute):
     size: int
 
     def __new__(cls, pre_size: int, size: int) -> SubAxisInfoAttr:
+        """Gives the one object with these fields."""
         if type(pre_size) is not int:
             pre_size = exact_int(pre_size, "pre-size")
         if type(size) is not int:
@@ -96,6 +97,7 @@ class AxisRefAttr(Attribute):
     sub_axis_info: SubAxisInfoAttr | None
 
     def __new__(cls, name: str, sub_axis_info: SubAxisInfoAttr | None = None) -> AxisRefAttr:
+        """Gives the one object with these fields."""
         if type(name) is not str:
             name = exact_str(name, "axis name")
         found = _REFS.get(name if sub_axis_info is None else (name, sub_axis_info))

@@ -29,7 +29,8 @@ class DimensionShardingAttr(Attribute):
     Raises:
         VerificationError: `negative-priority`.
 
-    >>> print(DimensionShardingAttr([AxisRefAttr("x"), AxisRefAttr.sub("y", 1, 2)], is_closed=False, priority=1))
+    >>> axes = [AxisRefAttr("x"), AxisRefAttr.sub("y", 1, 2)]
+    >>> print(DimensionShardingAttr(axes, is_closed=False, priority=1))
     #sdy<dimension_sharding{"x", "y":(1)2, ?}p1>
 
     Source: shardy/dialect/sdy/ir/attrs.td, `DimensionShardingAttr`.
@@ -46,9 +47,10 @@ class DimensionShardingAttr(Attribute):
     def __new__(
         cls,
         axes: Iterable[AxisRefAttr] = (),
-        is_closed: bool = True,  # noqa: FBT001, FBT002  (upstream's second field)
+        is_closed: bool = True,
         priority: int | None = None,
     ) -> DimensionShardingAttr:
+        """Gives the one object with these fields."""
         if type(axes) is not tuple:
             axes = tuple(axes)
         if is_closed is not True and is_closed is not False:

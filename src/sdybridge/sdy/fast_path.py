@@ -8,11 +8,19 @@ other reading: a separator inside a name would leave pieces with unbalanced quot
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from sdybridge.sdy.axis_ref import AxisRefAttr
 from sdybridge.sdy.dimension import DimensionShardingAttr
 from sdybridge.sdy.fields import INT64_MAX
-from sdybridge.sdy.sharding import TensorShardingAttr, TensorShardingPerValueAttr
+from sdybridge.sdy.sharding import (
+    ReductionOp,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+    trusted_sharding,
+)
+
+T = TypeVar("T")
 
 _NAME = r'"[ !#-\[\]-~]*"'
 _INT = r"(?:0|[1-9][0-9]{0,18})"
@@ -20,42 +28,48 @@ _REF = rf"{_NAME}(?::\({_INT}\){_INT})?"
 _REFS = re.compile(rf"{_REF}(?:, {_REF})*\}}")
 _DIMENSION = re.compile(rf"(?:\?|(?:{_REF}(?:, {_REF})*(?P<open>, \?)?)?)\}}(?:p(?P<priority>{_INT}))?")
 _EACH_REF = re.compile(rf'"([^"]*)"(?::\(({_INT})\)({_INT}))?')
-_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+_HEAD = re.compile(r"(?:#sdy\.sharding)?<@([A-Za-z_][A-Za-z0-9_$.]*)")
 _IN_TEXT = re.compile(
-    r'<@[A-Za-z_][A-Za-z0-9_$.]*, \[(?:[^]"\n]|"[^"\\\n]*")*\]'
+    r'(?:#sdy\.sharding)?<@[A-Za-z_][A-Za-z0-9_$.]*, \[(?:[^]"\n]|"[^"\\\n]*")*\]'
     r'(?:, (?:replicated|unreduced)=\{(?:[^}"\n]|"[^"\\\n]*")*\})*>'
 )
 
-_FULL = "#sdy.sharding"
 _FULL_PER_VALUE = "#sdy.sharding_per_value"
 
-# Both caches only save time, so they are emptied when full; a dict's own operations are atomic.
+# The caches only save time, so they are emptied when full; a dict's own operations are atomic.
 _MAX_CACHED = 1 << 14
+_heads: dict[str, str] = {}
 _dimensions: dict[str, DimensionShardingAttr] = {}
 _ref_lists: dict[str, tuple[AxisRefAttr, ...]] = {}
+
+_SUM = ReductionOp.SUM
 
 
 def sharding(text: str) -> TensorShardingAttr | None:
     """The sharding, in full or stripped form, or None when the text is not canonical."""
-    if text.startswith("<@"):
-        return _between_angles(text[1:-1]) if text.endswith(">") else None
-    if text.startswith("#sdy.sharding<@") and text.endswith(">"):
-        return _between_angles(text[14:-1])
-    return None
+    head, _, rest = text.partition(", [")
+    name = _heads.get(head) or _mesh_name(head)
+    if name is None:
+        return None
+    if rest[-2:] == "]>" and rest[0] == "{":
+        dims = tuple(map(_dimensions.get, rest[1:-2].split(", {")))
+        if None not in dims:
+            return trusted_sharding((name, dims, (), (), _SUM))  # type: ignore[arg-type]  # no None left
+    return _with_new_parts(name, rest)
 
 
 def per_value(text: str) -> TensorShardingPerValueAttr | None:
     """The shardings, in full, stripped or in-op form, or None when the text is not canonical."""
     body = text.removeprefix(_FULL_PER_VALUE)
     if body.startswith("<[<") and body.endswith(">]>"):
-        body = body[3:-3]
-    elif body is text and body.startswith("[<") and body.endswith(">]"):
         body = body[2:-2]
+    elif body is text and body.startswith("[<") and body.endswith(">]"):
+        body = body[1:-1]
     else:
         return None
     shardings = []
-    for piece in body.split(">, <"):
-        found = _between_angles(piece)
+    for piece in body[1:-1].split(">, <"):
+        found = sharding(f"<{piece}>")
         if found is None:
             return None
         shardings.append(found)
@@ -64,50 +78,52 @@ def per_value(text: str) -> TensorShardingPerValueAttr | None:
 
 def sharding_at(text: str, pos: int) -> tuple[TensorShardingAttr, int] | None:
     """The sharding that starts at `pos` of a larger text, and its end."""
-    start = pos + len(_FULL) if text.startswith(_FULL, pos) else pos
-    extent = _IN_TEXT.match(text, start)
-    found = None if extent is None else _between_angles(text[start + 1 : extent.end() - 1])
+    extent = _IN_TEXT.match(text, pos)
+    found = None if extent is None else sharding(extent[0])
     return None if extent is None or found is None else (found, extent.end())
 
 
-def _between_angles(text: str) -> TensorShardingAttr | None:
-    """`@mesh, [{"x"}, {}], replicated={"y"}`."""
-    mesh, _, rest = text.partition(", [")
-    name = mesh[1:]
-    if not mesh.startswith("@") or not ((name.isidentifier() and name.isascii()) or _SYMBOL.fullmatch(name)):
-        return None
-    replicated = unreduced = ()
-    if rest[-1:] != "]":
+def _mesh_name(head: str) -> str | None:
+    """The mesh of `#sdy.sharding<@mesh` or `<@mesh`."""
+    match = _HEAD.fullmatch(head)
+    if match is not None:
+        _enter(_heads, head, match[1])
+    return match and match[1]
+
+
+def _with_new_parts(name: str, rest: str) -> TensorShardingAttr | None:
+    """The sharding on the mesh `name` that goes on with `{"x"}, {}], replicated={"y"}>`."""
+    replicated: tuple[AxisRefAttr, ...] | None = ()
+    unreduced: tuple[AxisRefAttr, ...] | None = ()
+    if not rest.endswith("]>"):
         rest, _, named = rest.partition("], ")
-        lists = _named(named)
-        if lists is None:
-            return None
-        replicated, unreduced = lists
-        rest += "]"
-    if rest == "]":
-        return TensorShardingAttr(name, (), replicated, unreduced)
-    if rest[:1] != "{":
+        replicated, unreduced = _named(named)
+        rest += "]>"
+    if replicated is None or unreduced is None:
+        return None
+    if rest == "]>":
+        return trusted_sharding((name, (), replicated, unreduced, _SUM))
+    if not rest.startswith("{"):
         return None
     dims = []
-    for piece in rest[1:-1].split(", {"):
+    for piece in rest[1:-2].split(", {"):
         dim = _dimensions.get(piece) or _dimension(piece)
         if dim is None:
             return None
         dims.append(dim)
-    return TensorShardingAttr(name, tuple(dims), replicated, unreduced)
+    return trusted_sharding((name, tuple(dims), replicated, unreduced, _SUM))
 
 
-def _named(text: str) -> tuple[tuple[AxisRefAttr, ...], tuple[AxisRefAttr, ...]] | None:
-    """`replicated={"y"}, unreduced={"z"}`."""
+def _named(text: str) -> tuple[tuple[AxisRefAttr, ...] | None, tuple[AxisRefAttr, ...] | None]:
+    """The replicated and the unreduced axes of `replicated={"y"}, unreduced={"z"}>`."""
+    if not text.endswith("}>"):
+        return None, None
     if text.startswith("unreduced={"):
-        unreduced = _refs(text[11:])
-        return None if unreduced is None else ((), unreduced)
+        return (), _refs(text[11:-1])
     if not text.startswith("replicated={"):
-        return None
-    first, both, second = text[12:].partition("}, unreduced={")
-    replicated = _refs(f"{first}}}" if both else first)
-    unreduced = _refs(second) if both else ()
-    return None if replicated is None or unreduced is None else (replicated, unreduced)
+        return None, None
+    first, both, second = text[12:-2].partition("}, unreduced={")
+    return _refs(f"{first}}}"), _refs(f"{second}}}") if both else ()
 
 
 def _refs(piece: str) -> tuple[AxisRefAttr, ...] | None:

@@ -22,7 +22,7 @@ def exact_int(value: object, what: str) -> int:
     """`value` as a plain int; NumPy integers are welcome, bools and floats are not."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be an int, not {type(value).__name__}")
-    return operator.index(value)  # type: ignore[arg-type]  # hasattr does not narrow
+    return operator.index(value)
 
 
 def int64(value: object, what: str, path: Path) -> int:

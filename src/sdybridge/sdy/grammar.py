@@ -17,7 +17,7 @@ from sdybridge.sdy.lists import (
     ListOfAxisRefListsAttr,
 )
 from sdybridge.sdy.manual_axes import ManualAxesAttr
-from sdybridge.sdy.mesh import MeshAttr, MeshAxisAttr
+from sdybridge.sdy.mesh import MeshAttr, MeshAxisAttr, trusted_mesh
 from sdybridge.sdy.printer import show, symbol
 from sdybridge.sdy.sharding import ReductionOp, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.sdy.suggestions import closest
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PLAIN_IDS = re.compile(r"[0-9, \t\r\n]*+(?=\])")
+_PLAIN_IDS = re.compile(r"(?:[ \t\r\n]*+[0-9]{1,18}+[ \t\r\n]*+,)*+")
 _PRIORITY = re.compile(r"p(?:0|[1-9][0-9]*)")
 _MAX_ALIASES = 100  # one within another
 
@@ -84,7 +84,7 @@ def stripped(p: Parser, cls: type[Attribute], path: Path) -> Attribute:
 
 
 def attribute(p: Parser, cls: type[Attribute] | None, path: Path) -> Attribute:
-    """attribute := '#sdy.' word body | '#sdy<' word body '>' | '#' alias."""
+    """`attribute := '#sdy.' word body | '#sdy<' word body '>' | '#' alias`."""
     start = p.start()
     name = p.take_hash()
     if name is None:
@@ -203,7 +203,7 @@ def _skip_brackets(p: Parser, start: int) -> None:
 
 
 def _items(p: Parser, close: str, item: Callable[[Parser, Path], T], path: Path, noun: str) -> list[T]:
-    """items := item (',' item)* close."""
+    """`items := item (',' item)* close`."""
     found: list[T] = []
     while True:
         start = p.start()
@@ -232,7 +232,7 @@ def _comma_help(p: Parser, item: Callable[[Parser, Path], object], before: str) 
 
 
 def _element(cls: type[T], body: Callable[[Parser, Path], T]) -> Callable[[Parser, Path], T]:
-    """element := body | attribute, of a list that takes full attributes and aliases as well."""
+    """`element := body | attribute`, of a list that takes full attributes and aliases as well."""
 
     def parse(p: Parser, path: Path) -> T:
         return attribute(p, cls, path) if p.at("#") else body(p, path)  # type: ignore[arg-type, return-value]
@@ -241,7 +241,7 @@ def _element(cls: type[T], body: Callable[[Parser, Path], T]) -> Callable[[Parse
 
 
 def mesh_body(p: Parser, path: Path) -> MeshAttr:
-    """mesh := '<' '[' [axis (',' axis)*] ']' [',' 'device_ids' '=' '[' int (',' int)* ']'] '>'."""
+    """`mesh := '<' '[' [axis (',' axis)*] ']' [',' 'device_ids' '=' '[' int (',' int)* ']'] '>'`."""
     start = p.start()
     p.expect("<", "the mesh's name" if start else "the start")
     p.expect("[", "'<'")
@@ -250,7 +250,7 @@ def mesh_body(p: Parser, path: Path) -> MeshAttr:
     ids = _device_ids(p, path) if p.take(",") else []
     p.expect(">", "the mesh", "add a '>'" if p.start() == len(p.text) else None)
     try:
-        mesh = MeshAttr(axes, ids)
+        mesh = trusted_mesh(tuple(axes), tuple(ids))
     except VerificationError as error:
         error.path = (*path, *error.path)
         raise error.located(p.source, _place(p, error.path)) from None
@@ -271,25 +271,20 @@ def _device_ids(p: Parser, path: Path) -> list[int]:
             "a device id", "'['", "leave ', device_ids=[]' out: no list means the order 0, 1, 2, ..."
         )
     ids = _plain_ids(p)
-    if ids is None:
-        ids = _items(p, "]", lambda q, _: q.expect_integer("a device id", "'[' or ','"), (), "a device id")
+    if ids and p.at("]"):
+        raise p.expected("a device id", "','", "remove the ','")
+    ids += _items(p, "]", lambda q, _: q.expect_integer("a device id", "'[' or ','"), (), "a device id")
     p.mark((*path, "device_ids"), start)
     return ids
 
 
-def _plain_ids(p: Parser) -> list[int] | None:
-    """A long list all at once, if it is nothing but decimal digits and spaces."""
+def _plain_ids(p: Parser) -> list[int]:
+    """All at once, of a long list, what is nothing but decimal digits, spaces and commas."""
     plain = _PLAIN_IDS.match(p.text, p.pos)
-    if plain is None:
-        return None
-    try:
-        ids = list(map(int, plain[0].split(",")))
-    except ValueError:
-        return None
-    if max(ids) > INT64_MAX:
-        return None
-    p.pos = plain.end() + 1
-    return ids
+    if not plain or not plain[0]:
+        return []
+    p.pos = plain.end()
+    return list(map(int, plain[0][:-1].split(",")))
 
 
 def _place(p: Parser, path: Path) -> Span:
@@ -313,7 +308,7 @@ def nearest(spans: Mapping[Path, Span], path: Path, otherwise: Span) -> Span:
 
 
 def axis_body(p: Parser, path: Path) -> MeshAxisAttr:
-    """axis := string '=' int."""
+    """`axis := string '=' int`."""
     start = p.start()
     name = p.expect_string("an axis name in double quotes", "'[' or ','" if path else "the start")
     p.mark((*path, "name"), start)
@@ -331,7 +326,7 @@ def axis_body(p: Parser, path: Path) -> MeshAxisAttr:
 
 
 def sub_axis_body(p: Parser, path: Path) -> SubAxisInfoAttr:
-    """sub-axis := '(' int ')' int."""
+    """`sub-axis := '(' int ')' int`."""
     start = p.start()
     p.expect("(", "':'" if path else "the start", "a part of an axis is written (pre-size)size, such as (2)4")
     pre_size = p.expect_integer("a pre-size", "'('")
@@ -342,7 +337,7 @@ def sub_axis_body(p: Parser, path: Path) -> SubAxisInfoAttr:
 
 
 def ref_body(p: Parser, path: Path) -> AxisRefAttr:
-    """ref := string [':' sub-axis]."""
+    """`ref := string [':' sub-axis]`."""
     start = p.start()
     name = p.expect_string("an axis name in double quotes", _before_item(p))
     sub = _sub_axis(p, (*path, "sub_axis_info")) if p.take(":") else None
@@ -356,7 +351,7 @@ def _before_item(p: Parser) -> str:
 
 
 def dimension_body(p: Parser, path: Path) -> DimensionShardingAttr:
-    """dim := '{' [ref (',' ref)* [',' '?'] | '?'] '}' ['p' digits]."""
+    """`dim := '{' [ref (',' ref)* [',' '?'] | '?'] '}' ['p' digits]`."""
     start = p.start()
     p.expect("{", _before_item(p), 'a dimension is written {..}, such as {} or {"x"}')
     axes: list[AxisRefAttr] = []
@@ -366,8 +361,6 @@ def dimension_body(p: Parser, path: Path) -> DimensionShardingAttr:
             is_closed = False
             p.expect("}", "'?'", "put the '?' last in its dimension")
             break
-        if axes and p.text[p.pos :] == "":
-            pass
         ref_start = p.start()
         axes.append(ref_body(p, (*path, "axes", len(axes))))
         ref_end = p.pos
@@ -411,7 +404,7 @@ def _priority(p: Parser, path: Path) -> int | None:
 
 
 def sharding_body(p: Parser, path: Path) -> TensorShardingAttr:
-    """sharding := '<' mesh-ref ',' '[' [dim (',' dim)*] ']' named* '>'."""
+    """`sharding := '<' mesh-ref ',' '[' [dim (',' dim)*] ']' named* '>'`."""
     start = p.start()
     p.expect("<", _before_item(p))
     mesh_or_ref = _mesh_ref(p, (*path, "mesh_or_ref"))
@@ -433,7 +426,7 @@ def sharding_body(p: Parser, path: Path) -> TensorShardingAttr:
 
 
 def _mesh_ref(p: Parser, path: Path) -> str | MeshAttr:
-    """mesh-ref := symbol | 'mesh' mesh."""
+    """`mesh-ref := symbol | 'mesh' mesh`."""
     start = p.start()
     if p.peek_word() == "mesh":
         p.take_word()
@@ -500,7 +493,7 @@ def _end_help(p: Parser) -> str | None:
 
 
 def _named_axes(p: Parser, path: Path, named: dict[str, list[AxisRefAttr]]) -> ReductionOp | None:
-    """named := 'replicated' '=' '{' refs '}' | 'unreduced' '=' [op] '{' refs '}'."""
+    """`named := 'replicated' '=' '{' refs '}' | 'unreduced' '=' [op] '{' refs '}'`."""
     start = p.start()
     word = p.peek_word()
     if word not in ("replicated", "unreduced"):
@@ -552,7 +545,7 @@ _OPS = {op.value: op for op in ReductionOp}
 
 
 def per_value_body(p: Parser, path: Path) -> TensorShardingPerValueAttr:
-    """per-value := '<' '[' [sharding (',' sharding)*] ']' '>'."""
+    """`per-value := '<' '[' [sharding (',' sharding)*] ']' '>'`."""
     start = p.start()
     p.expect("<", _before_item(p))
     per_value = _per_value_in_op(p, path)
@@ -571,7 +564,7 @@ def _per_value_in_op(p: Parser, path: Path) -> TensorShardingPerValueAttr:
 
 
 def manual_axes_body(p: Parser, path: Path) -> ManualAxesAttr:
-    """manual := '{' [string (',' string)*] '}'."""
+    """`manual := '{' [string (',' string)*] '}'`."""
     start = p.start()
     p.expect("{", _before_item(p))
     names = [] if p.take("}") else _items(p, "}", _manual_axis, (*path, "value"), "an axis name")
@@ -602,7 +595,7 @@ def _manual_axis(p: Parser, path: Path) -> str:
 
 
 def ref_list_body(p: Parser, path: Path) -> AxisRefListAttr:
-    """refs := '{' [ref (',' ref)*] '}'."""
+    """`refs := '{' [ref (',' ref)*] '}'`."""
     start = p.start()
     p.expect("{", _before_item(p))
     refs = [] if p.take("}") else _items(p, "}", _ref, (*path, "value"), "an axis")
@@ -611,7 +604,7 @@ def ref_list_body(p: Parser, path: Path) -> AxisRefListAttr:
 
 
 def list_of_ref_lists_body(p: Parser, path: Path) -> ListOfAxisRefListsAttr:
-    """lists := '[' [refs (',' refs)*] ']'."""
+    """`lists := '[' [refs (',' refs)*] ']'`."""
     start = p.start()
     p.expect("[", _before_item(p))
     lists = [] if p.take("]") else _items(p, "]", _ref_list, (*path, "value"), "a list of axes")
@@ -620,7 +613,7 @@ def list_of_ref_lists_body(p: Parser, path: Path) -> ListOfAxisRefListsAttr:
 
 
 def param_body(p: Parser, path: Path) -> AllToAllParamAttr:
-    """param := '{' ref (',' ref)* '}' ':' int '->' int."""
+    """`param := '{' ref (',' ref)* '}' ':' int '->' int`."""
     start = p.start()
     p.expect("{", _before_item(p))
     axes = _items(p, "}", _ref, (*path, "axes"), "an axis")
@@ -633,7 +626,7 @@ def param_body(p: Parser, path: Path) -> AllToAllParamAttr:
 
 
 def param_list_body(p: Parser, path: Path) -> AllToAllParamListAttr:
-    """params := '[' [param (',' param)*] ']'."""
+    """`params := '[' [param (',' param)*] ']'`."""
     start = p.start()
     p.expect("[", _before_item(p))
     params = [] if p.take("]") else _items(p, "]", _param, (*path, "value"), "a parameter")

@@ -28,6 +28,7 @@ class AxisRefListAttr(Attribute):
     value: tuple[AxisRefAttr, ...]
 
     def __new__(cls, value: Iterable[AxisRefAttr] = ()) -> AxisRefListAttr:
+        """Gives the one object with these fields."""
         refs = elements(value, AxisRefAttr, "value")
         return _REF_LISTS.get(refs) or _new_ref_list(refs)
 
@@ -62,6 +63,7 @@ class ListOfAxisRefListsAttr(Attribute):
     value: tuple[AxisRefListAttr, ...]
 
     def __new__(cls, value: Iterable[AxisRefListAttr] = ()) -> ListOfAxisRefListsAttr:
+        """Gives the one object with these fields."""
         lists = elements(value, AxisRefListAttr, "value")
         return _LISTS_OF_LISTS.get(lists) or _new_list_of_lists(lists)
 
@@ -106,6 +108,7 @@ class AllToAllParamAttr(Attribute):
     tgt_dim: int
 
     def __new__(cls, axes: Iterable[AxisRefAttr], src_dim: int, tgt_dim: int) -> AllToAllParamAttr:
+        """Gives the one object with these fields."""
         refs = elements(axes, AxisRefAttr, "axes")
         source = int64(src_dim, "source dimension", ("src_dim",))
         target = int64(tgt_dim, "target dimension", ("tgt_dim",))
@@ -148,6 +151,7 @@ class AllToAllParamListAttr(Attribute):
     value: tuple[AllToAllParamAttr, ...]
 
     def __new__(cls, value: Iterable[AllToAllParamAttr] = ()) -> AllToAllParamListAttr:
+        """Gives the one object with these fields."""
         params = elements(value, AllToAllParamAttr, "value")
         return _PARAM_LISTS.get(params) or _new_param_list(params)
 

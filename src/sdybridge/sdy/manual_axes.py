@@ -32,6 +32,7 @@ class ManualAxesAttr(Attribute):
     value: tuple[str, ...]
 
     def __new__(cls, value: Iterable[str] = ()) -> ManualAxesAttr:
+        """Gives the one object with these fields."""
         if isinstance(value, str):
             raise TypeError("value must be several axis names, not one str")
         names = tuple(exact_str(name, "manual axis name") for name in value)

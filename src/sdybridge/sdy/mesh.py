@@ -44,6 +44,7 @@ class MeshAxisAttr(Attribute):
     size: int
 
     def __new__(cls, name: str, size: int) -> MeshAxisAttr:
+        """Gives the one object with these fields."""
         if type(name) is not str:
             name = exact_str(name, "axis name")
         if type(size) is not int:
@@ -115,12 +116,8 @@ class MeshAttr(Attribute):
     _positions: dict[str, int]
 
     def __new__(cls, axes: Iterable[MeshAxisAttr] = (), device_ids: Iterable[int] = ()) -> MeshAttr:
-        axes = elements(axes, MeshAxisAttr, "axes")
-        ids = _exact_ids(device_ids)
-        if axes and ids and _is_range(ids) and len(ids) == prod(axis.size for axis in axes):
-            ids = ()
-        found = _MESHES.get((axes, ids))
-        return _new_mesh(axes, ids) if found is None else found
+        """Gives the one object with these fields."""
+        return trusted_mesh(elements(axes, MeshAxisAttr, "axes"), _exact_ids(device_ids))
 
     @classmethod
     def from_sizes(cls, sizes: Mapping[str, int], device_ids: Iterable[int] = ()) -> MeshAttr:
@@ -203,7 +200,8 @@ class MeshAttr(Attribute):
 
         >>> from sdybridge.sdy.axis_ref import AxisRefAttr
         >>> mesh = MeshAttr.from_sizes({"y": 8, "x": 2})
-        >>> refs = [AxisRefAttr("x"), AxisRefAttr.sub("y", 4, 2), AxisRefAttr("y"), AxisRefAttr.sub("y", 1, 2)]
+        >>> parts = [AxisRefAttr.sub("y", 4, 2), AxisRefAttr.sub("y", 1, 2)]
+        >>> refs = [AxisRefAttr("x"), AxisRefAttr("y"), *parts]
         >>> [ref.stripped for ref in sorted(refs, key=mesh.axis_ref_key)]
         ['"y":(1)2', '"y"', '"y":(4)2', '"x"']
 
@@ -226,7 +224,13 @@ class MeshAttr(Attribute):
 _MESHES: UniqueTable[MeshAttr] = UniqueTable()
 
 
-def _new_mesh(axes: tuple[MeshAxisAttr, ...], ids: tuple[int, ...]) -> MeshAttr:
+def trusted_mesh(axes: tuple[MeshAxisAttr, ...], ids: tuple[int, ...]) -> MeshAttr:
+    """The mesh with these fields, known to be of the right types: the parser's short cut."""
+    if axes and ids and _is_range(ids) and len(ids) == prod(axis.size for axis in axes):
+        ids = ()
+    found = _MESHES.get((axes, ids))
+    if found is not None:
+        return found
     _verify(axes, ids)
     mesh = object.__new__(MeshAttr)
     set_field(mesh, "axes", axes)
@@ -254,26 +258,38 @@ def _is_range(ids: tuple[int, ...]) -> bool:
 
 
 def _verify(axes: tuple[MeshAxisAttr, ...], ids: tuple[int, ...]) -> None:
-    if ids and min(ids) < 0:
-        at = next(i for i, device in enumerate(ids) if device < 0)
-        raise VerificationError(
-            f"device id {show_int(ids[at])} is negative", rule="negative-device-id", path=("device_ids", at)
-        )
     if not axes:
+        _verify_not_negative(ids)
         _verify_maximal(ids)
         return
+    total = prod(axis.size for axis in axes)
+    is_permutation = not ids or (len(ids) == total and set(ids).issuperset(range(total)))
+    if not is_permutation:
+        _verify_not_negative(ids)
+    _verify_names(axes)
+    if not is_permutation:
+        raise _not_a_permutation(total, ids)
+
+
+def _verify_not_negative(ids: tuple[int, ...]) -> None:
+    for i, device in enumerate(ids):
+        if device < 0:
+            raise VerificationError(
+                f"device id {show_int(device)} is negative", rule="negative-device-id", path=("device_ids", i)
+            )
+
+
+def _verify_names(axes: tuple[MeshAxisAttr, ...]) -> None:
     seen: set[str] = set()
     for i, axis in enumerate(axes):
         if axis.name in seen:
             raise VerificationError(
                 f"the mesh has two axes named {show(axis.name)}",
                 rule="duplicate-axis-name",
-                path=("axes", i),
+                path=("axes", i, "name"),
                 help="give every axis its own name",
             )
         seen.add(axis.name)
-    if ids:
-        _verify_permutation(prod(axis.size for axis in axes), ids)
 
 
 def _verify_maximal(ids: tuple[int, ...]) -> None:
@@ -288,29 +304,26 @@ def _verify_maximal(ids: tuple[int, ...]) -> None:
         int64(ids[0], "device id", ("device_ids", 0))
 
 
-def _verify_permutation(total: int, ids: tuple[int, ...]) -> None:
+def _not_a_permutation(total: int, ids: tuple[int, ...]) -> VerificationError:
     if len(ids) != total:
-        raise VerificationError(
-            f"the axis sizes multiply to {show_int(total)} devices, but {len(ids)} device ids are given",
+        return VerificationError(
+            f"{'one device id is' if len(ids) == 1 else f'{len(ids)} device ids are'} given,"
+            f" but the axis sizes multiply to {show_int(total)} devices",
             rule="device-count",
             path=("device_ids",),
         )
-    if max(ids) < total and len(set(ids)) == total:
-        return
     seen: set[int] = set()
-    for i, device in enumerate(ids):
-        if device < total and device not in seen:
-            seen.add(device)
-            continue
-        what = "stands twice" if device < total else f"is not below the device count {total}"
-        raise VerificationError(
-            f"device id {show_int(device)} {what}",
-            rule="device-permutation",
-            path=("device_ids", i),
-            notes=[
-                f"the ids of a mesh with axes are the numbers from 0 to {total - 1}, each once, in any order"
-            ],
-        )
+    at = 0
+    while ids[at] < total and ids[at] not in seen:
+        seen.add(ids[at])
+        at += 1
+    what = "stands twice" if ids[at] < total else f"is too large for {total} devices"
+    return VerificationError(
+        f"device id {show_int(ids[at])} {what}",
+        rule="device-permutation",
+        path=("device_ids", at),
+        notes=[f"the ids of this mesh are the numbers from 0 to {total - 1}, each once, in any order"],
+    )
 
 
 def unknown_axis(name: str, mesh: MeshAttr, path: Path) -> VerificationError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar
 
 from sdybridge.sdy import fast_path
 from sdybridge.sdy.grammar import Parser, attribute, finish, nearest, stripped
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sdybridge.errors import Path, SdyBridgeError, VerificationError
 
 T = TypeVar("T", bound=Attribute)
-Aliases = "Mapping[str, str | Attribute] | None"
 
 
 def parse_attribute(
@@ -30,7 +29,7 @@ def parse_attribute(
     """The attribute that `text` spells, of whichever kind its prefix says.
 
     Args:
-        text: A full attribute, such as `#sdy.sharding<@mesh, [{"x"}]>` or `#sdy<manual_axes{"x"}>`, or `#alias`.
+        text: A full attribute, such as `#sdy.sharding<@mesh, [{"x"}]>`, `#sdy<manual_axes{"x"}>` or `#alias`.
         name: What error messages call the text.
         target: Whose grammar to follow.
         aliases: What each `#alias` stands for: its text, or an attribute.
@@ -90,18 +89,14 @@ def parse_prefix(
     return stripped(p, cls, ()), p.pos  # type: ignore[return-value]
 
 
-@overload
-def parse_with_spans(text: str, cls: type[T], **options: Any) -> tuple[T, dict[Path, Span]]: ...
-@overload
-def parse_with_spans(text: str, cls: None = None, **options: Any) -> tuple[Attribute, dict[Path, Span]]: ...
 def parse_with_spans(
     text: str,
-    cls: type[Attribute] | None = None,
+    cls: type[T] | None = None,
     *,
     name: str = "<string>",
     target: Target = Target.CURRENT,
     aliases: Mapping[str, str | Attribute] | None = None,
-) -> tuple[Attribute, dict[Path, Span]]:
+) -> tuple[T, dict[Path, Span]]:
     """The attribute, and where in `text` each of its parts stands, by the path to the part.
 
     Parts that an alias stands for have no span of their own; device ids only as a whole list.
@@ -114,7 +109,7 @@ def parse_with_spans(
     p = _whole(text, name, target, aliases, spans)
     attr = attribute(p, None, ()) if cls is None else stripped(p, cls, ())
     finish(p)
-    return attr, spans
+    return attr, spans  # type: ignore[return-value]
 
 
 def locate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from sdybridge.errors import VerificationError
 from sdybridge.sdy.axis_ref import AxisRefAttr
@@ -17,12 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
+_Fields: TypeAlias = (
+    "tuple[str | MeshAttr, tuple[DimensionShardingAttr, ...], tuple[AxisRefAttr, ...],"
+    " tuple[AxisRefAttr, ...], ReductionOp]"
+)
+
+
 class ReductionOp(enum.Enum):
     """How the pieces along unreduced axes combine. Only `Target.NEWER` writes anything but the sum."""
 
     SUM = "sum"
     MAX = "max"
     MIN = "min"
+
+    __hash__ = object.__hash__  # members are single objects; the name's hash, as Enum has it, takes longer
 
     def __repr__(self) -> str:
         return f"ReductionOp.{self.name}"
@@ -69,6 +77,7 @@ class TensorShardingAttr(Attribute):
         unreduced_axes: Iterable[AxisRefAttr] = (),
         reduction_op: ReductionOp = ReductionOp.SUM,
     ) -> TensorShardingAttr:
+        """Gives the one object with these fields."""
         if type(mesh_or_ref) is not str and type(mesh_or_ref) is not MeshAttr:
             mesh_or_ref = _exact_mesh(mesh_or_ref)
         if type(dim_shardings) is not tuple:
@@ -81,9 +90,9 @@ class TensorShardingAttr(Attribute):
             raise TypeError(f"reduction_op must be a ReductionOp, not {type(reduction_op).__name__}")
         if not unreduced_axes:
             reduction_op = _SUM
-        key = (mesh_or_ref, dim_shardings, replicated_axes, unreduced_axes, reduction_op.value)
+        key = (mesh_or_ref, dim_shardings, replicated_axes, unreduced_axes, reduction_op)
         found = _SHARDINGS.get(key)
-        return _new_sharding(*key[:4], reduction_op) if found is None else found
+        return _check_sharding(key) if found is None else found
 
     @classmethod
     def fully_closed(cls, rank: int, mesh_or_ref: str | MeshAttr) -> TensorShardingAttr:
@@ -105,9 +114,10 @@ class TensorShardingAttr(Attribute):
 
     def __repr__(self) -> str:
         arguments = [repr(self.mesh_or_ref), repr(list(self.dim_shardings))]
-        for field in ("replicated_axes", "unreduced_axes"):
-            if getattr(self, field):
-                arguments.append(f"{field}={list(getattr(self, field))}")
+        if self.replicated_axes:
+            arguments.append(f"replicated_axes={list(self.replicated_axes)}")
+        if self.unreduced_axes:
+            arguments.append(f"unreduced_axes={list(self.unreduced_axes)}")
         if self.reduction_op is not ReductionOp.SUM:
             arguments.append(f"reduction_op={self.reduction_op}")
         return f"TensorShardingAttr({', '.join(arguments)})"
@@ -208,7 +218,7 @@ class TensorShardingAttr(Attribute):
         return meshes.get(self.mesh_or_ref) if isinstance(self.mesh_or_ref, str) else self.mesh_or_ref
 
     def get_local_shape(self, shape: Sequence[int | None], mesh: MeshAttr) -> tuple[int | None, ...]:
-        """The shape of one device's piece of a tensor: every size divided by its pieces, rounded up.
+        """The shape of one device's piece: every size divided by its number of pieces, rounded up.
 
         Args:
             shape: The tensor's sizes; a dynamic one (None or negative) stays as it is. A sharding of rank 0
@@ -243,6 +253,10 @@ class TensorShardingAttr(Attribute):
 
 _SHARDINGS: UniqueTable[TensorShardingAttr] = UniqueTable()
 _SUM = ReductionOp.SUM
+# The slots' own setters: twice as fast as going through object.__setattr__.
+_set_mesh, _set_dims, _set_replicated, _set_unreduced, _set_op = [
+    TensorShardingAttr.__dict__[field].__set__ for field in TensorShardingAttr.__match_args__
+]
 
 
 def _exact_mesh(value: object) -> str:
@@ -251,26 +265,28 @@ def _exact_mesh(value: object) -> str:
     raise TypeError(f"mesh_or_ref must be a str or a MeshAttr, not {type(value).__name__}")
 
 
-def _new_sharding(
-    mesh_or_ref: str | MeshAttr,
-    dim_shardings: tuple[DimensionShardingAttr, ...],
-    replicated_axes: tuple[AxisRefAttr, ...],
-    unreduced_axes: tuple[AxisRefAttr, ...],
-    reduction_op: ReductionOp,
-) -> TensorShardingAttr:
+def _check_sharding(key: _Fields) -> TensorShardingAttr:
+    mesh_or_ref, dim_shardings, replicated_axes, unreduced_axes, reduction_op = key
     if isinstance(mesh_or_ref, str):
         mesh_or_ref = canonical_name(mesh_or_ref, "mesh name", ("mesh_or_ref",))
     elements(dim_shardings, DimensionShardingAttr, "dim_shardings")
     elements(replicated_axes, AxisRefAttr, "replicated_axes")
     elements(unreduced_axes, AxisRefAttr, "unreduced_axes")
+    return trusted_sharding((mesh_or_ref, dim_shardings, replicated_axes, unreduced_axes, reduction_op))
+
+
+def trusted_sharding(fields: _Fields) -> TensorShardingAttr:
+    """The sharding with these fields, known to be of the right types: the parser's short cut."""
+    found = _SHARDINGS.get(fields)
+    if found is not None:
+        return found
     sharding = object.__new__(TensorShardingAttr)
-    set_field(sharding, "mesh_or_ref", mesh_or_ref)
-    set_field(sharding, "dim_shardings", dim_shardings)
-    set_field(sharding, "replicated_axes", replicated_axes)
-    set_field(sharding, "unreduced_axes", unreduced_axes)
-    set_field(sharding, "reduction_op", reduction_op)
-    key = (mesh_or_ref, dim_shardings, replicated_axes, unreduced_axes, reduction_op.value)
-    return _SHARDINGS.add(key, sharding)
+    _set_mesh(sharding, fields[0])
+    _set_dims(sharding, fields[1])
+    _set_replicated(sharding, fields[2])
+    _set_unreduced(sharding, fields[3])
+    _set_op(sharding, fields[4])
+    return _SHARDINGS.add(fields, sharding)
 
 
 def rank_mismatch(sharding: TensorShardingAttr, rank: int) -> VerificationError:
@@ -291,7 +307,8 @@ class TensorShardingPerValueAttr(Attribute):
     Args:
         shardings: In order; their meshes may differ.
 
-    >>> print(TensorShardingPerValueAttr([TensorShardingAttr("mesh"), TensorShardingAttr.fully_open(1, "m2")]))
+    >>> shardings = [TensorShardingAttr("mesh"), TensorShardingAttr.fully_open(1, "m2")]
+    >>> print(TensorShardingPerValueAttr(shardings))
     #sdy.sharding_per_value<[<@mesh, []>, <@m2, [{?}]>]>
 
     Source: shardy/dialect/sdy/ir/attrs.td, `TensorShardingPerValueAttr`.
@@ -305,6 +322,7 @@ class TensorShardingPerValueAttr(Attribute):
     shardings: tuple[TensorShardingAttr, ...]
 
     def __new__(cls, shardings: Iterable[TensorShardingAttr] = ()) -> TensorShardingPerValueAttr:
+        """Gives the one object with these fields."""
         shardings = tuple(shardings)
         found = _PER_VALUES.get(shardings)
         return _new_per_value(shardings) if found is None else found

@@ -17,7 +17,7 @@ T = TypeVar("T", bound="Attribute")
 set_field = object.__setattr__
 """Writes a slot of an attribute that is still being built."""
 
-# A weak reference's callback can run in the middle of any allocation, also of one made under the lock.
+# Reentrant: a weak reference's callback can run in the middle of any allocation, also of one under the lock.
 _LOCK = threading.RLock()
 
 
@@ -109,12 +109,12 @@ def _parse_whole(*args: object) -> Any:
 
 def set_parser(parse: Callable[..., Any]) -> None:
     """Called once by the parser, which imports the attribute classes and so cannot be imported by them."""
-    global _parse_whole  # noqa: PLW0603
+    global _parse_whole
     _parse_whole = parse
 
 
 class UniqueTable(Generic[T]):
-    """The living attributes of one class, by their fields. Locks only when one is added or dies."""
+    """The living attributes of one class, by their fields. Locks only to clear away dead ones."""
 
     __slots__ = ("_entries",)
 
@@ -131,25 +131,24 @@ class UniqueTable(Generic[T]):
 
     def add(self, key: Hashable, value: T) -> T:
         """Enters `value`, or gives the attribute that another thread has entered meanwhile."""
+        entry = _Entry(value, self._forget)
+        entry.key = key
+        if self._entries.setdefault(key, entry) is entry:  # atomic, so that this needs no lock
+            return value
         with _LOCK:
             found = self.get(key)
             if found is not None:
                 return found
-            entry = _Entry(value, _forget)
-            entry.key = key
-            entry.entries = self._entries
             self._entries[key] = entry
             return value
 
+    def _forget(self, entry: _Entry[T]) -> None:
+        with _LOCK:
+            if self._entries.get(entry.key) is entry:
+                del self._entries[entry.key]
+
 
 class _Entry(weakref.ref[T]):
-    __slots__ = ("entries", "key")
+    __slots__ = ("key",)
 
     key: Hashable
-    entries: dict[Hashable, _Entry[T]]
-
-
-def _forget(entry: _Entry[Any]) -> None:
-    with _LOCK:
-        if entry.entries.get(entry.key) is entry:
-            del entry.entries[entry.key]
