@@ -39,6 +39,7 @@ _STRING = re.compile(STRING)
 _SYMBOL = re.compile(SYMBOL)
 _ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{2})|(.))")
 _TO_COMMA = re.compile(rf'(?:[^"/()\[\]{{}}<>\-,]++|{STRING}|//[^\n]*+|->|-|/|<=)*+')
+_TO_BRACKET = re.compile(_FLAT)
 _CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", '"': b'"', "\\": b"\\"}
 
@@ -150,7 +151,32 @@ def items(text: str, start: int, end: int) -> Iterator[Span]:
         elif text.startswith(">=", pos):
             pos += 2
         else:
-            raise _unbalanced(text, pos, start)
+            raise parse_error(text, pos, f"unexpected {describe(text, pos)}")
+
+
+def groups(text: str, start: int, end: int) -> Iterator[Span]:
+    """The outermost bracket groups in `text[start:end]`, strings and comments passed over.
+
+    Raises:
+        ParseError: Brackets in the range do not pair up.
+
+    >>> [(s.start, s.end) for s in groups('f "(" (a, (b)) [c]', 0, 18)]
+    [(6, 14), (15, 18)]
+    """
+    pos = start
+    while True:
+        run = _TO_BRACKET.match(text, pos, end)
+        pos = run.end() if run else pos
+        if pos >= end:
+            return
+        if text[pos] in _CLOSER:
+            group_end = matching_bracket(text, pos)
+            yield Span(pos, group_end)
+            pos = group_end
+        elif text.startswith(">=", pos):
+            pos += 2
+        else:
+            raise parse_error(text, pos, f"unexpected {describe(text, pos)}")
 
 
 def unescape(literal: str) -> str:
