@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.modules.lexer import matching_bracket, parse_error, skip_trivia, string_end, symbol_end
-from sdybridge.modules.splice import Edit, splice
+from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,12 +61,21 @@ def attribute_end(text: str, at: int) -> int:
     return matching_bracket(text, after) if text.startswith("<", after) else end
 
 
+def has_alias(value: str) -> bool:
+    """Whether the text of an attribute refers to an alias.
+
+    >>> has_alias("#s"), has_alias("#sdy.sharding_per_value<[#s]>"), has_alias("#sdy.sharding<@m, []>")
+    (True, True, False)
+    """
+    return _REFERENCE.search(value) is not None
+
+
 def without_unused_aliases(text: str) -> str:
     """`text` without the definitions of Shardy attributes and symbols that nothing refers to any more."""
     while True:
         used = Counter(hit.group() for hit in _REFERENCE.finditer(text))
         unused = [
-            Edit(alias.start, text.find("\n", alias.end) + 1 or len(text), "")
+            (alias.start, text.find("\n", alias.end) + 1 or len(text), "")
             for name, alias in find_aliases(text).items()
             if alias.value.startswith(("#sdy", "@")) and used["#" + name] == 1
         ]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from sdybridge.modules.lexer import SUFFIX_ID, matching_bracket, skip_trivia
 from sdybridge.modules.signature import TYPE
-from sdybridge.modules.splice import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from sdybridge.modules.splice import Edit
 
 _CALL = re.compile(
     rf"^(?P<indent>[ \t]*+)(?P<result>%{SUFFIX_ID}) = stablehlo\.custom_call "
@@ -29,7 +30,7 @@ def retuple_callbacks(text: str, sharding_at: Callable[[int], str | None]) -> It
 
     Source: `stablehlo_round_trip/export_callback_custom_calls.cc` in xla's `service/spmd/shardy`.
     """
-    if "python_cpu_callback" not in text and "python_gpu_callback" not in text:
+    if "pu_callback" not in text:
         return
     for hit in _CALL.finditer(text):
         brace = skip_trivia(text, matching_bracket(text, hit.end()))
@@ -44,14 +45,10 @@ def retuple_callbacks(text: str, sharding_at: Callable[[int], str | None]) -> It
         line_end = len(text) if line_end < 0 else line_end
         sharding = sharding_at(brace)
         attributes = f" {{{sharding}}}" if sharding else ""
-        yield Edit(hit.start("result"), hit.end("result"), packed)
-        yield Edit(types.start("type"), types.end("type"), f"tuple<{of_type}>")
-        yield Edit(
-            line_end,
-            line_end,
-            f"\n{hit['indent']}{result} = stablehlo.get_tuple_element {packed}[0]{attributes}"
-            f" : (tuple<{of_type}>) -> {of_type}",
-        )
+        yield (hit.start("result"), hit.end("result"), packed)
+        yield (types.start("type"), types.end("type"), f"tuple<{of_type}>")
+        unpack = f"{result} = stablehlo.get_tuple_element {packed}[0]{attributes}"
+        yield (line_end, line_end, f"\n{hit['indent']}{unpack} : (tuple<{of_type}>) -> {of_type}")
 
 
 def _is_used(text: str, value: str, start: int) -> bool:

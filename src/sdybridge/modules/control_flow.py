@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.lexer import STRING, matching_bracket, skip_trivia
-from sdybridge.modules.splice import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sdybridge.modules.splice import Edit
 
 REPLICATED = 'mhlo.sharding = "{replicated}"'
 
@@ -38,19 +39,21 @@ def find_missing_shardings(text: str) -> dict[int, Edit | None]:
         if not text.startswith("{", brace) or (kind == "while" and not generic and not keyword):
             new = f" attributes {{{REPLICATED}}}" if not generic else f" {{{REPLICATED}}}"
             at = _back_over_space(text, at)
-            missing[at] = Edit(at, at, new)
+            missing[at] = (at, at, new)
             continue
         shardy = find_entry(text, brace, "sdy.sharding")
         if shardy and shardy.value and _EMPTY_SHARDINGS.match(text, shardy.value.start):
             missing[brace] = None
         elif not shardy and not find_entry(text, brace, "mhlo.sharding"):
             empty = text.startswith("}", skip_trivia(text, brace + 1))
-            missing[brace] = Edit(brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, ")
+            missing[brace] = (brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, ")
     return missing
 
 
 def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
     """Each control-flow operation outside strings and comments: kind, generic form or not, its `(`."""
+    if not any(name in text for name in ("stablehlo.while", "stablehlo.case", "stablehlo.if")):
+        return
     for hit in _OPERATION.finditer(text):
         start = hit.start()
         line = text.rfind("\n", 0, start) + 1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
-from sdybridge.modules.attributes import attribute_end, find_aliases, quote, without_unused_aliases
+from sdybridge.modules.attributes import attribute_end, find_aliases, has_alias, quote, without_unused_aliases
 from sdybridge.modules.callbacks import retuple_callbacks
 from sdybridge.modules.control_flow import REPLICATED, find_missing_shardings
 from sdybridge.modules.dictionary import find_entry
@@ -25,7 +25,7 @@ from sdybridge.modules.lexer import matching_bracket, parse_error
 from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.signature import result_types, sharding_rank, value_type
 from sdybridge.modules.sites import SiteKind, find_sites, opening_brace
-from sdybridge.modules.splice import Edit, removal, splice
+from sdybridge.modules.splice import removal, splice
 from sdybridge.sdy import (
     ManualAxesAttr,
     TensorShardingAttr,
@@ -41,8 +41,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sdybridge.bridge import Loss
+    from sdybridge.modules.splice import Edit
     from sdybridge.sdy import MeshAttr
 
+    Context = tuple[str, str]
+
+_PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
+_TYPE_LENGTH = 200  # how far before a dictionary the type that it belongs to is looked for
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
 
 
@@ -179,8 +184,9 @@ class Export:
         self.has_aliases = False
         self.empty_lists: frozenset[int] = frozenset()  # braces of control flow with an empty list
         self.meshes = find_meshes(source)
+        self.known_copies: dict[tuple[str, ...], ConvertedSharding] = {}  # by sharding and type
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
-        self._by_context: dict[tuple[str, str], ConvertedSharding] = {}
+        self._by_context: dict[Context, ConvertedSharding] = {}
 
     @property
     def portable(self) -> bool:
@@ -192,6 +198,10 @@ class Export:
         """The text of every attribute alias; only read for a program that uses one."""
         return {name: alias.value for name, alias in find_aliases(self.text).items()}
 
+    def aliases_in(self, value: str) -> Mapping[str, str] | None:
+        """The aliases, if the text of an attribute refers to any; finding them means reading all lines."""
+        return self.aliases if has_alias(value) else None
+
     @property
     def shardings(self) -> tuple[ConvertedSharding, ...]:
         """Every distinct sharding that was converted, most frequent first."""
@@ -200,57 +210,63 @@ class Export:
     def run(self, progress: Callable[[int], None] | None) -> None:
         """Collect the edits for every Shardy name of the program."""
         text = self.text
-        one_scope = len(self.meshes.scopes) == 1
+        known = self._by_context.get
         report_at = _REPORT_EVERY if progress else len(text) + 1
-        done = 0
-        for kind, name, start, end, value in find_sites(text):
+        key, attribute = SiteKind.KEY, SiteKind.ATTRIBUTE
+        done = 0  # where the last use ended
+        brace = -1  # of the dictionary that it stood in
+        for kind, name, start, at, value in find_sites(text):
             if start < done:
                 continue
             if progress and start >= report_at:
                 progress(start)
                 report_at = start + _REPORT_EVERY
-            if kind is SiteKind.KEY:
-                if name == "sdy.sharding":
-                    context = _context(text, start, end, value) if value and one_scope else None
-                    done = self._sharding(start, end, context)
+            if kind is key:
+                # Most dictionaries open right before the key, or held the key before this one.
+                if text[start - 1] == "{":
+                    brace = start - 1
+                elif brace < done or text[done:start] != ", ":
+                    brace = opening_brace(text, start)
+                if name != "sdy.sharding":
+                    done = self._other_key(name, start, at, brace)
+                    continue
+                context = _context(text, start, at, brace, value) if value else None
+                converted = known(context) if context else None
+                if converted and value:
+                    converted.count += 1
+                    done = at + len(value)
+                    self.edits.append((start, done, converted.attribute))
                 else:
-                    done = self._other_key(name, start, end)
-            elif kind is SiteKind.ATTRIBUTE:  # in an alias definition, or in an attribute that stays
+                    done = self._sharding(start, at, brace, context)
+            elif kind is attribute:  # in an alias definition, or in an attribute that stays
                 self.has_aliases = True
-                done = end
+                done = at
             else:
                 self.operations[name] += 1
-                done = export_operation(self, name, start, end, generic=kind is SiteKind.GENERIC_OPERATION)
+                done = export_operation(self, name, start, at, generic=kind is SiteKind.GENERIC_OPERATION)
 
-    def _sharding(self, start: int, at: int, context: tuple[str, str] | None) -> int:
+    def _sharding(self, start: int, at: int, brace: int, context: Context | None) -> int:
         """Convert the key `sdy.sharding` at `start`, whose value starts at `at`; return where that ends."""
-        known = self._by_context.get(context) if context else None
-        if known and context:
-            known.count += 1
-            end = at + len(context[0])
-            self.edits.append(Edit(start, end, known.attribute))
-            return end
         text = self.text
         end = attribute_end(text, at)
-        brace = opening_brace(text, start)
         if brace < 0:
             raise parse_error(text, start, "a sharding stands outside of any dictionary", end=end)
         if _is_nested(text, brace):
             return end
         attr = self._parse(at, end)
+        manual_axes: tuple[str, ...] = ()
         if isinstance(attr, TensorShardingAttr):
             types: Sequence[str | None] = [self._annotated_value(brace, at, end)]
-            manual_axes: tuple[str, ...] = ()
-        else:
-            if not attr.shardings:
-                self._empty_list(start, end, brace)
-                return end
+        elif attr.shardings:
             types = self._annotated_results(brace, at, end, attr)
             manual_axes = self._manual_axes(brace)
+        else:
+            self._empty_list(start, end, brace)
+            return end
         converted = self.convert(attr, at, types, manual_axes)
-        if context:
+        if context and len(self.meshes.scopes) == 1:
             self._by_context[context] = converted
-        self.edits.append(Edit(start, end, converted.attribute))
+        self.edits.append((start, end, converted.attribute))
         return end
 
     def convert(
@@ -303,10 +319,11 @@ class Export:
     def _parse(self, at: int, end: int) -> TensorShardingAttr | TensorShardingPerValueAttr:
         """The sharding at `at`, which may be an alias."""
         spelled = self.text[at:end]
+        aliases = self.aliases_in(spelled)
         seen = set()
-        while spelled.startswith("#") and spelled[1:] in self.aliases and spelled not in seen:
+        while aliases and spelled[1:] in aliases and spelled not in seen:
             seen.add(spelled)
-            spelled = self.aliases[spelled[1:]]
+            spelled = aliases[spelled[1:]]
         if not spelled.startswith("#"):
             raise VerificationError(
                 "`sdy.sharding` must hold a sharding",
@@ -317,7 +334,7 @@ class Export:
             )
         per_value = spelled.startswith(("#sdy.sharding_per_value", "#sdy<sharding_per_value"))
         cls = TensorShardingPerValueAttr if per_value else TensorShardingAttr
-        return parse_prefix(self.source, at, cls, target=self.target, aliases=self.aliases)[0]
+        return parse_prefix(self.source, at, cls, target=self.target, aliases=aliases)[0]
 
     def _annotated_value(self, brace: int, at: int, end: int) -> str | None:
         """The type of the argument or result whose dictionary opens at `brace`, if it stands before it."""
@@ -375,7 +392,7 @@ class Export:
     def _empty_list(self, start: int, end: int, brace: int) -> None:
         """An empty list is no sharding: it goes, or becomes what control flow without a sharding gets."""
         if brace in self.empty_lists:
-            self.edits.append(Edit(start, end, REPLICATED))
+            self.edits.append((start, end, REPLICATED))
         else:
             self._remove_entry(start, end)
 
@@ -383,39 +400,38 @@ class Export:
         """The HLO sharding that the operation got whose dictionary opens at `brace`."""
         end = matching_bracket(self.text, brace)
         first = bisect.bisect_left(self.edits, (brace,))
-        for edit in self.edits[first:]:
-            if edit.start >= end:
+        for start, _, new in self.edits[first:]:
+            if start >= end:
                 return None
-            if edit.new.startswith("mhlo.sharding"):
-                return edit.new
+            if new.startswith("mhlo.sharding"):
+                return new
         return None
 
-    def _other_key(self, name: str, start: int, at: int) -> int:
+    def _other_key(self, name: str, start: int, at: int, brace: int) -> int:
         """Take out what only Shardy's own passes read; other keys stay."""
         end = attribute_end(self.text, at)
-        brace = opening_brace(self.text, start)
-        nested = brace < 0 or _is_nested(self.text, brace)
-        if name not in {"sdy.sharding_rule", "xla.sdy.manual_axes"} or nested or value_type(self.text, brace):
+        if name not in _PASS_KEYS or brace < 0 or _is_nested(self.text, brace):
             return end
-        self._remove_entry(start, end)
+        if name == "sdy.sharding_rule" or not value_type(self.text, brace):
+            self._remove_entry(start, end)
         return end
 
     def _remove_entry(self, start: int, end: int) -> None:
-        floor = self.edits[-1].end if self.edits else 0
-        self.edits.append(Edit(*removal(self.text, start, end, floor), ""))
+        floor = self.edits[-1][1] if self.edits else 0
+        self.edits.append((*removal(self.text, start, end, floor), ""))
 
 
-def _context(text: str, start: int, at: int, value: str) -> tuple[str, str] | None:
+def _context(text: str, start: int, at: int, brace: int, value: str) -> Context | None:
     """What decides how the sharding `value` at `at` converts: itself, and the types that it annotates.
 
     Keys with equal contexts need to be checked and converted only once.
     """
-    brace = start - 1 if text[start - 1] == "{" else opening_brace(text, start)
-    if brace < 2 or text[brace - 2 : brace] == "= ":
+    if text[brace - 2] == "=" or brace < 2:
         return None
     if value.startswith("#sdy.sharding<"):
-        return value, text[text.rfind(" ", max(0, brace - 400), brace - 1) + 1 : brace]
-    if text.find("xla.sdy.", brace, start) >= 0:
+        type_start = text.rfind(" ", brace - _TYPE_LENGTH if brace > _TYPE_LENGTH else 0, brace - 1)
+        return value, text[type_start:brace]
+    if brace < start - 1 and text.find("xla.sdy.", brace, start) >= 0:
         return None
     end = at + len(value)
     line_end = text.find("\n", end)

@@ -9,7 +9,8 @@ from sdybridge.errors import ConversionError
 from sdybridge.modules.dictionary import read_dictionary
 from sdybridge.modules.lexer import SUFFIX_ID, describe, matching_bracket, parse_error, skip_trivia
 from sdybridge.modules.signature import TYPE
-from sdybridge.modules.splice import Edit, statement
+from sdybridge.modules.sites import SHARDING_BODY
+from sdybridge.modules.splice import statement
 from sdybridge.sdy import TensorShardingAttr, parse_prefix
 from sdybridge.source import Span
 
@@ -21,6 +22,9 @@ _COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "
 _OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
 _OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
 _TYPE = re.compile(TYPE)
+_PLAIN_COPY = re.compile(
+    rf" (?P<operand>%[\w.$#\-]++) (?P<sharding>{SHARDING_BODY}) : (?P<type>tensor<[^<>\n]*+>)(?=\n)"
+)
 
 
 def export_operation(export: Export, name: str, start: int, end: int, *, generic: bool) -> int:
@@ -34,7 +38,7 @@ def export_operation(export: Export, name: str, start: int, end: int, *, generic
         return _remove_mesh(export, start)
     if name == "sdy.constant":
         new = "stablehlo.constant"
-        export.edits.append(Edit(start, end, f'"{new}"' if generic else new))
+        export.edits.append((start, end, f'"{new}"' if generic else new))
         return end
     if name == "sdy.sharding_group":
         return _remove_group(export, start, end, generic=generic)
@@ -55,7 +59,7 @@ def _remove_mesh(export: Export, start: int) -> int:
     mesh = next(mesh for mesh in export.meshes.operations if mesh.span.start == start)
     if not re.search(rf"#stablehlo\.replica_group_mesh_axes<\s*mesh\s*=\s*@{re.escape(mesh.name)}\b", text):
         first, last = statement(text, start, mesh.span.end)
-        export.edits.append(Edit(first, last, ""))
+        export.edits.append((first, last, ""))
     return mesh.span.end
 
 
@@ -69,7 +73,7 @@ def _remove_group(export: Export, start: int, end: int, *, generic: bool) -> int
         raise parse_error(text, start, "the sharding group has no type", end=end)
     at = skip_trivia(text, colon + 1)
     last = matching_bracket(text, at) if text.startswith("(", at) else _type_end(text, at)
-    export.edits.append(Edit(*statement(text, start, last), ""))
+    export.edits.append((*statement(text, start, last), ""))
     return last
 
 
@@ -79,6 +83,14 @@ def _copy(export: Export, name: str, start: int, end: int) -> int:
     The new operation carries its sharding only, as XLA's does.
     """
     text = export.text
+    plain = _PLAIN_COPY.match(text, end)
+    if plain:
+        known = export.known_copies.get(plain.group("sharding", "type"))
+        if known:
+            known.count += 1
+            new = _copy_text(export, plain["operand"], known.attribute, plain["type"])
+            export.edits.append((start, plain.end(), new))
+            return plain.end()
     at = skip_trivia(text, end)
     collective = name in _COLLECTIVES
     if collective and text.startswith("[", at):
@@ -101,7 +113,7 @@ def _copy(export: Export, name: str, start: int, end: int) -> int:
         at,
         TensorShardingAttr,
         target=export.target,
-        aliases=export.aliases if collective else None,
+        aliases=export.aliases_in(text[at : text.find("\n", at)]),
     )
     colon = skip_trivia(text, after)
     if text.startswith("{", colon):
@@ -112,13 +124,16 @@ def _copy(export: Export, name: str, start: int, end: int) -> int:
     type_end = _type_end(text, at_type)
     of_type = text[at_type:type_end]
     converted = export.convert(attr, at, [of_type])
-    entry = f"{{{converted.attribute}}}"
-    if export.portable:
-        new = f"stablehlo.custom_call @Sharding({operand[0]}) {entry} : ({of_type}) -> {of_type}"
-    else:
-        new = f"mhlo.copy {operand[0]} {entry} : {of_type}"
-    export.edits.append(Edit(start, type_end, new))
+    if plain and len(export.meshes.scopes) == 1:
+        export.known_copies[plain["sharding"], plain["type"]] = converted
+    export.edits.append((start, type_end, _copy_text(export, operand[0], converted.attribute, of_type)))
     return type_end
+
+
+def _copy_text(export: Export, operand: str, attribute: str, of_type: str) -> str:
+    if export.portable:
+        return f"stablehlo.custom_call @Sharding({operand}) {{{attribute}}} : ({of_type}) -> {of_type}"
+    return f"mhlo.copy {operand} {{{attribute}}} : {of_type}"
 
 
 def _generic_copy(export: Export, start: int, end: int) -> int:
@@ -151,7 +166,7 @@ def _generic_copy(export: Export, start: int, end: int) -> int:
         name = '"stablehlo.custom_call"'
         properties = ' <{call_target_name = "Sharding"}>'
     new = f"{name}{arguments}{properties} {{{converted.attribute}}} "
-    export.edits.append(Edit(start, after, new))
+    export.edits.append((start, after, new))
     return after
 
 

@@ -85,7 +85,8 @@ def find_meshes(source: Source) -> Meshes:
         for kind, _, start, end, _ in find_sites(source.text, MESH_NAME)
         if kind in {SiteKind.OPERATION, SiteKind.GENERIC_OPERATION}
     )
-    meshes = Meshes(operations, _scopes(source.text))
+    one = len({operation.name for operation in operations}) == len(operations)  # then any look-up is clear
+    meshes = Meshes(operations, _scopes(source.text, one=one))
     for operation in operations:
         known = meshes.scopes[meshes.scope_index(operation.span.start)].meshes
         if operation.name in known:
@@ -150,11 +151,10 @@ def _mesh(source: Source, at: int) -> tuple[MeshAttr, int]:
     return parse_prefix(source, at, MeshAttr, aliases=aliases)
 
 
-def _scopes(text: str) -> tuple[Scope, ...]:
-    """The bodies of the module operations; the first one stands for the whole text."""
+def _scopes(text: str, *, one: bool) -> tuple[Scope, ...]:
+    """The bodies of the module operations; the first scope, which may be the only one, is the whole text."""
     whole = Scope(0, len(text) + 1)
-    first = text.find("module")
-    if text.find("module", first + 1) < 0:
+    if one:
         return (whole,)
     scopes = [whole]
     for hit in _MODULE.finditer(text):

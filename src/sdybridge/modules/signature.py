@@ -21,10 +21,10 @@ _SIGNATURE = re.compile(
     rf" ?: (?:\((?:{_TYPES})?\) -> (?:(?P<result>{TYPE})|\((?P<results>(?:{_TYPES})?)\))|(?P<plain>{_TYPES}))"
     r"(?= loc\(|[ \t]*+(?:\n|$|\}|//))"
 )
-_VALUE = re.compile(rf"(?:^|[\s(,:])({TYPE})[ \t\n]*$")
-_EACH = re.compile(TYPE)
+_ONE_TYPE = re.compile(TYPE)
 _DIMENSIONS = re.compile(r"(?:tuple<)?(?:tensor|memref|vector)<(?:(?:\d++|\?|\[\d++\])x)*+(?![*?])(?!.*>, )")
 _LONGEST_VALUE_TYPE = 400
+_MOST_SPACES_IN_TYPE = 8
 
 
 def value_type(text: str, brace: int) -> str | None:
@@ -35,8 +35,18 @@ def value_type(text: str, brace: int) -> str | None:
     >>> value_type("%0 = stablehlo.abs %a {", 22) is None
     True
     """
-    found = _VALUE.search(text, max(0, brace - _LONGEST_VALUE_TYPE), brace)
-    return found[1] if found else None
+    end = brace
+    while end > 0 and text[end - 1] in " \t\n":
+        end -= 1
+    start = end
+    for _ in range(_MOST_SPACES_IN_TYPE):
+        start = text.rfind(" ", max(0, start - _LONGEST_VALUE_TYPE), start - 1) + 1 if start > 1 else 0
+        first = start + (text[start : start + 1] == "(")
+        if _ONE_TYPE.fullmatch(text, first, end):
+            return text[first:end]
+        if start == 0 or text[end - 1] != ">":
+            return None
+    return None
 
 
 def result_types(text: str, brace: int) -> tuple[tuple[str, ...], bool] | None:
@@ -56,8 +66,8 @@ def result_types(text: str, brace: int) -> tuple[tuple[str, ...], bool] | None:
     if not found:
         return None
     if found["plain"]:
-        return tuple(_EACH.findall(found["plain"])), False
-    return tuple(_EACH.findall(found["result"] or found["results"])), True
+        return tuple(_ONE_TYPE.findall(found["plain"])), False
+    return tuple(_ONE_TYPE.findall(found["result"] or found["results"])), True
 
 
 def sharding_rank(value: str | None) -> int | None:

@@ -67,39 +67,39 @@ def find_sites(text: str, pattern: re.Pattern[str] = _NAME) -> Iterator[Site]:
         ['sdy.reshard']
     """
     end = _resource_section(text)
+    count = text.count
     code = 0  # an offset before which everything is read, and which is itself outside strings and comments
     special = -1  # the first backslash or slash from `code` on
     for hit in pattern.finditer(text, 0, end):
-        start, name_end = hit.span(1)
+        start = hit.start()
         if start < code:
             continue
-        line = text.rfind("\n", code, start) + 1
-        if line:
-            code = line
         if special < code:
             special = min(at if (at := text.find(mark, code)) >= 0 else end for mark in "\\/")
-        if special < start or text.count('"', code, start) & 1:
-            stop = _CODE.match(text, code, start).end()  # type: ignore[union-attr]  (matches the empty string)
+        if special < start or count('"', code, start) & 1:
+            line = text.rfind("\n", code, start) + 1
+            stop = _CODE.match(text, line or code, start).end()  # type: ignore[union-attr]  (always matches)
             if stop < start:  # a string or comment opens at `stop` and reaches over `start`
                 code = string_end(text, stop) if text[stop] == '"' else _line_end(text, start)
                 if (
                     stop == start - 1
-                    and code == name_end + 1
+                    and code == hit.end(1) + 1
                     and text.startswith("(", skip_trivia(text, code))
                 ):
                     yield _GENERIC, hit[1], stop, code, None
                 continue
         code = start
-        before = text[start - 1 : start]
+        name, equals, value = hit.groups()
+        before = text[start - 1] if start else "\n"
         if before in _BEFORE_NAME:
-            if hit[2]:
-                yield _KEY, hit[1], start, hit.end(2), hit[3]
+            if equals:
+                yield _KEY, name, start, hit.end(2), value
             else:
-                yield _operation_or_key(text, hit[1], start, name_end)
+                yield _operation_or_key(text, name, start, hit.end(1))
         elif before == "#":
-            yield _ATTRIBUTE, hit[1], start - 1, name_end, None
-        elif hit[2] and text.startswith("xla.", start - 4) and text[start - 5 : start - 4] in _BEFORE_NAME:
-            yield _KEY, "xla." + hit[1], start - 4, hit.end(2), None
+            yield _ATTRIBUTE, name, start - 1, hit.end(1), None
+        elif equals and text.startswith("xla.", start - 4) and text[start - 5 : start - 4] in _BEFORE_NAME:
+            yield _KEY, "xla." + name, start - 4, hit.end(2), None
 
 
 def _operation_or_key(text: str, name: str, start: int, end: int) -> Site:
@@ -157,7 +157,7 @@ def _unmatched_opener(text: str, start: int, end: int) -> int:
 
 def _resource_section(text: str) -> int:
     """The offset where the trailing `{-# ... #-}` section starts, or the end of the text."""
-    at = text.rfind("\n{-#")
+    at = text.rfind("\n{-#") if text.endswith(("#-}", "#-}\n")) else -1
     return len(text) if at < 0 else at
 
 

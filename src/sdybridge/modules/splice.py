@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sdybridge.modules.lexer import matching_bracket, skip_trivia
 
@@ -10,18 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Edit(NamedTuple):
-    """Replace `text[start:end]` by `new`; `start == end` inserts."""
-
-    start: int
-    end: int
-    new: str
+Edit = tuple[int, int, str]
+"""Replace `text[start:end]` by a new text, as `(start, end, new)`; `start == end` inserts."""
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
     """`text` with all `edits` applied; they may come in any order but must not overlap.
 
-    >>> splice("a b c", [Edit(4, 5, "z"), Edit(0, 1, "x")])
+    >>> splice("a b c", [(4, 5, "z"), (0, 1, "x")])
     'x b z'
     """
     pieces = []
