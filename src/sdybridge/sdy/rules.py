@@ -22,7 +22,7 @@ RULES: dict[str, str] = {
     "empty-dimension-priority": "A dimension that is closed and has no axes has no priority.",
     "unknown-axis": "Every axis that a sharding uses is an axis of its mesh.",
     "duplicate-axis": "No axis, and no part of one, stands twice in a sharding.",
-    "mergeable-sub-axes": "Consecutive parts of an axis, if they follow one another in a list, are written as one.",
+    "mergeable-sub-axes": "Consecutive parts of an axis that are neighbours in a list are written as one.",
     "replicated-order": "Replicated axes stand in mesh order.",
     "unreduced-order": "Unreduced axes stand in mesh order.",
     "whole-and-part": "A sharding uses an axis as a whole or in parts, not both.",

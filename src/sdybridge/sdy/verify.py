@@ -46,7 +46,7 @@ def verify_sharding(
     >>> mesh = MeshAttr.from_sizes({"x": 4})
     >>> verify_sharding(TensorShardingAttr.from_string('<@mesh, [{"x":(2)4}]>'), mesh)
     Traceback (most recent call last):
-    sdybridge.errors.VerificationError: "x":(2)4 does not fit: 2 * 4 does not divide the axis size 4
+    sdybridge.errors.VerificationError: "x":(2)4 does not fit: 2 * 4 does not divide the axis's 4
     help: write "x":(2)2
 
     Source: shardy/dialect/sdy/ir/verifiers.cc, `verifyTensorShardingAttr`.
@@ -153,10 +153,11 @@ def _place(path: Path) -> str:
 
 
 def _verify_on_maximal(sharding: TensorShardingAttr) -> None:
-    for field in ("dim_shardings", "replicated_axes", "unreduced_axes"):
+    for what in ("dimension shardings", "replicated axes", "unreduced axes"):
+        field = what.replace("dimension", "dim").replace(" ", "_")
         if getattr(sharding, field):
             raise VerificationError(
-                f"a sharding on a maximal mesh has no {field.replace('_', ' ').replace('dim ', 'dimension ')}",
+                f"a sharding on a maximal mesh has no {what}",
                 rule="maximal-rank",
                 path=(field,),
                 notes=["the mesh is one device, which holds the whole tensor"],
@@ -274,9 +275,7 @@ def _verify_sub_axis(ref: AxisRefAttr, axis_size: int, path: Path) -> None:
             f"the pre-size of {ref.stripped} must be at least 1",
             rule="sub-axis-pre-size",
             path=path,
-            notes=[
-                "the pre-size is the number of parts that the axis is cut into before this one, 1 at its start"
-            ],
+            notes=["it is the number of pieces that the axis is cut into before this cut, 1 at its start"],
         )
     if sub.size <= 1:
         raise VerificationError(
@@ -288,7 +287,7 @@ def _verify_sub_axis(ref: AxisRefAttr, axis_size: int, path: Path) -> None:
     if axis_size % sub.next_pre_size:
         legal = _legal_part(sub, axis_size)
         raise VerificationError(
-            f"{ref.stripped} does not fit: {sub.pre_size} * {sub.size} does not divide the axis size {axis_size}",
+            f"{ref.stripped} does not fit: {sub.pre_size} * {sub.size} does not divide the axis's {axis_size}",
             rule="sub-axis-divides",
             path=path,
             help=None if legal is None else f"write {type(ref)(ref.name).stripped}{legal}",
