@@ -30,16 +30,21 @@ def as_int(value: object, name: str, *, low: int = -INT64_MAX - 1, high: int = I
     return int(number)
 
 
+def as_tuple(values: Iterable[Any], name: str, of: str) -> tuple[Any, ...]:
+    """The entries of `values`, whatever they are; a text is not a sequence of anything."""
+    if not isinstance(values, (str, bytes)):
+        try:
+            return tuple(values)
+        except TypeError:
+            pass
+    raise VerificationError(
+        f"{name} must be a sequence of {of}, got {values!r} ({type(values).__name__})", rule="sequence"
+    )
+
+
 def as_ints(values: Iterable[object], name: str) -> tuple[int, ...]:
     """`values` as a tuple of plain `int`s in the range of int64."""
-    if isinstance(values, (str, bytes)):
-        raise VerificationError(f"{name} must be a sequence of integers, got {values!r}", rule="integer")
-    try:
-        entries: tuple[Any, ...] = tuple(values)
-    except TypeError:
-        raise VerificationError(
-            f"{name} must be a sequence of integers, got {type(values).__name__}", rule="integer"
-        ) from None
+    entries = as_tuple(values, name, "integers")
     for entry in entries:
         if type(entry) is not int or not -INT64_MAX <= entry <= INT64_MAX:  # rare: look closer
             return tuple([as_int(value, f"{name}[{i}]") for i, value in enumerate(entries)])

@@ -35,10 +35,7 @@ def tile_shape(sharding: HloSharding, shape: Sequence[int]) -> tuple[int, ...]:
     if sharding._kind is not OpShardingType.OTHER:
         return sizes
     rank = sharding.data_rank
-    if rank > len(sizes):
-        raise _rank_error(sharding, sizes)
-    tiles = sharding._tiles._dims[:rank]
-    return (*map(_tile_length, sizes, tiles), *sizes[rank:])
+    return (*map(_tile_length, sizes, sharding._tiles._dims[:rank]), *sizes[rank:])
 
 
 def tile_index(sharding: HloSharding, device: int) -> tuple[int, ...]:
@@ -63,7 +60,11 @@ def tile_bounds(
             f"{sharding} does not say which part of a tensor a device holds", rule="tiled-sharding"
         )
     if sharding.data_rank != len(sizes):
-        raise _rank_error(sharding, sizes)
+        raise VerificationError(
+            f"{sharding} tiles tensors of rank {sharding.data_rank}, not of rank {len(sizes)} (shape "
+            f"{shortened(sizes)})",
+            rule="sharding-rank",
+        )
     index = tile_index(sharding, device)
     lengths = list(map(_tile_length, sizes, sharding._tiles._dims))
     return (
@@ -83,10 +84,3 @@ def as_shape(shape: Sequence[int]) -> tuple[int, ...]:
 def _tile_length(size: int, tiles: int) -> int:
     return -(-size // tiles)
 
-
-def _rank_error(sharding: HloSharding, sizes: tuple[int, ...]) -> VerificationError:
-    return VerificationError(
-        f"{sharding} tiles tensors of rank {sharding.data_rank}, not of rank {len(sizes)} (shape "
-        f"{shortened(sizes)})",
-        rule="sharding-rank",
-    )

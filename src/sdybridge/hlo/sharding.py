@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import VerificationError
 from sdybridge.hlo import placement, validation
 from sdybridge.hlo import subgroup as normal_forms
-from sdybridge.hlo.checks import as_int
+from sdybridge.hlo.arguments import as_metadata, as_tiles, as_types
+from sdybridge.hlo.checks import as_int, as_tuple
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup
 from sdybridge.hlo.metadata import REDUCTION_OP_TYPE, OpMetadata
-from sdybridge.hlo.text import format_sharding, format_sharding_with_metadata
+from sdybridge.hlo.text import format_constructor, format_sharding, format_sharding_with_metadata
 from sdybridge.hlo.tile_assignment import TileAssignment
 from sdybridge.target import Target
 
@@ -100,22 +101,22 @@ class HloSharding:
     @classmethod
     def replicate(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
         """Every device holds the whole tensor."""
-        return cls._make(_REPLICATED, metadata=_as_metadata(metadata))
+        return cls._make(_REPLICATED, metadata=as_metadata(metadata))
 
     @classmethod
     def manual(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
         """The program itself works on the devices' parts; XLA does not partition it."""
-        return cls._make(_MANUAL, metadata=_as_metadata(metadata))
+        return cls._make(_MANUAL, metadata=as_metadata(metadata))
 
     @classmethod
     def unknown(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
         """XLA may choose."""
-        return cls._make(_UNKNOWN, metadata=_as_metadata(metadata))
+        return cls._make(_UNKNOWN, metadata=as_metadata(metadata))
 
     @classmethod
     def unreduced(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
         """Every device holds a partial value of the whole tensor, still to be combined."""
-        return cls._make(_UNREDUCED, metadata=_as_metadata(metadata))
+        return cls._make(_UNREDUCED, metadata=as_metadata(metadata))
 
     @classmethod
     def assign_device(cls, device: int, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
@@ -124,7 +125,7 @@ class HloSharding:
         Raises:
             VerificationError: `device` is not an integer in the range of int64.
         """
-        self = cls._make(_MAXIMAL, metadata=_as_metadata(metadata))
+        self = cls._make(_MAXIMAL, metadata=as_metadata(metadata))
         self._device = as_int(device, "device")
         return self
 
@@ -134,7 +135,7 @@ class HloSharding:
 
         The grid is taken as it is: `[1,1]` stays a tiling of one device.
         """
-        return cls._make(_OTHER, _as_tiles(tile_assignment), metadata=_as_metadata(metadata))
+        return cls._make(_OTHER, as_tiles(tile_assignment), metadata=as_metadata(metadata))
 
     @classmethod
     def iota_tile(
@@ -172,8 +173,8 @@ class HloSharding:
             >>> print(HloSharding.partial_tile(TileAssignment.from_array([[1, 0], [3, 2]])))
             {devices=[2,2]0,1,2,3 last_tile_dim_replicate}
         """
-        normal = normal_forms.partial_tile(_as_tiles(tile_assignment))
-        return cls._make(*normal, _as_metadata(metadata) if metadata else ())
+        normal = normal_forms.partial_tile(as_tiles(tile_assignment))
+        return cls._make(*normal, as_metadata(metadata) if metadata else ())
 
     @classmethod
     def subgroup(
@@ -195,9 +196,9 @@ class HloSharding:
             >>> print(HloSharding.subgroup(TileAssignment.iota([2, 2, 2]), types))
             {devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}
         """
-        tiles = _as_tiles(tile_assignment)
-        types = _as_types(subgroup_types, tiles)
-        return cls._make(*normal_forms.subgroup(tiles, types), _as_metadata(metadata) if metadata else ())
+        tiles = as_tiles(tile_assignment)
+        types = as_types(subgroup_types, tiles)
+        return cls._make(*normal_forms.subgroup(tiles, types), as_metadata(metadata) if metadata else ())
 
     @classmethod
     def flat_tuple(cls, elements: Sequence[HloSharding]) -> HloSharding:
@@ -210,7 +211,7 @@ class HloSharding:
             >>> print(HloSharding.flat_tuple([HloSharding.replicate(), HloSharding.manual()]))
             {{replicated}, {manual}}
         """
-        leaves = tuple(elements)
+        leaves = as_tuple(elements, "elements", "HloSharding")
         for i, element in enumerate(leaves):
             if not isinstance(element, HloSharding) or element._kind is _TUPLE:
                 raise VerificationError(
@@ -368,11 +369,10 @@ class HloSharding:
     def tile_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of the buffer on each device for a tensor of `shape`: the full tile, with padding.
 
-        Dimensions behind those of the grid stay whole, as in XLA.
+        As in XLA the rank is not checked (`validate` does): dimensions behind those of the grid stay whole.
 
         Raises:
-            VerificationError: The tensor has fewer dimensions than the grid tiles, or this is a tuple of
-                different shardings.
+            VerificationError: This is a tuple of different shardings, or `shape` is not a shape.
 
         Example:
             >>> HloSharding.iota_tile([2, 4]).tile_shape([7, 9])
@@ -431,7 +431,7 @@ class HloSharding:
 
     def with_metadata(self, metadata: Sequence[OpMetadata]) -> HloSharding:
         """The same sharding with these metadata entries; a tuple passes them on to its elements."""
-        entries = _as_metadata(metadata)
+        entries = as_metadata(metadata)
         if self._kind is _TUPLE:
             return self.flat_tuple([element.with_metadata(entries) for element in self._tuple_elements])
         new = self._copy()
@@ -556,78 +556,4 @@ class HloSharding:
         return format_sharding(self)
 
     def __repr__(self) -> str:
-        text = f"HloSharding.{self._repr_call()}"
-        if self._shard_group is not None:
-            text += f".with_shard_group({self._shard_group!r})"
-        if self._reduction_op is not _SUM:
-            text += f".with_reduction_op({self._reduction_op!r})"
-        return text
-
-    def _repr_call(self) -> str:
-        """The call of the classmethod that gives this sharding."""
-        metadata = f"metadata={self._metadata!r}" if self._metadata else ""
-        tail = f", {metadata}" if metadata else ""
-        if self._kind is _TUPLE:
-            return f"flat_tuple([{', '.join(map(repr, self._tuple_elements))}])"
-        if self._kind is _MAXIMAL:
-            return f"assign_device({self._device}{tail})"
-        if self._kind is not _OTHER:
-            return f"{_FACTORIES[self._kind]}({metadata})"
-        if self._replicate_on_last_tile_dim:
-            return f"partial_tile({self._tiles!r}{tail})"
-        if not self._subgroup_types:
-            return f"tile({self._tiles!r}{tail})"
-        tiles, types = self._tiles, self._subgroup_types
-        if types == (_UNREDUCED,) and tiles.num_elements == tiles._dims[-1]:
-            # On its own this would become `unreduced()`; only dropping an empty subgroup leads here.
-            tiles, types = tiles._reshape((*tiles._dims, 1)), (_UNREDUCED, _REPLICATED)
-        return f"subgroup({tiles!r}, {types!r}{tail})"
-
-
-_FACTORIES = {
-    _MANUAL: "manual",
-    _REPLICATED: "replicate",
-    _UNKNOWN: "unknown",
-    _UNREDUCED: "unreduced",
-}
-
-
-def _as_metadata(metadata: Sequence[OpMetadata]) -> tuple[OpMetadata, ...]:
-    entries = tuple(metadata)
-    for i, entry in enumerate(entries):
-        if not isinstance(entry, OpMetadata):
-            raise VerificationError(
-                f"metadata[{i}] must be an OpMetadata, got {entry!r}", rule="metadata", path=("metadata", i)
-            )
-    return entries
-
-
-def _as_tiles(tiles: TileAssignment) -> TileAssignment:
-    if not isinstance(tiles, TileAssignment):
-        raise VerificationError(
-            f"tile_assignment must be a TileAssignment, got {type(tiles).__name__}",
-            rule="tile-assignment",
-            help="wrap a device array in TileAssignment.from_array(...)",
-        )
-    if tiles is _EMPTY:
-        raise VerificationError("a tiled sharding needs a grid with devices", rule="tile-assignment")
-    return tiles
-
-
-def _as_types(types: Sequence[OpShardingType], tiles: TileAssignment) -> tuple[OpShardingType, ...]:
-    given = tuple(types)
-    for i, type_ in enumerate(given):
-        if type(type_) is not OpShardingType:
-            raise VerificationError(
-                f"subgroup_types[{i}] must be an OpShardingType, got {type_!r}",
-                rule="subgroup-type",
-                path=("subgroup_types", i),
-            )
-    if len(given) > tiles.num_dimensions:
-        raise VerificationError(
-            f"{len(given)} subgroup types need as many dimensions, but the grid {tiles} has "
-            f"{tiles.num_dimensions}",
-            rule="subgroup-rank",
-            path=("subgroup_types",),
-        )
-    return given
+        return format_constructor(self)

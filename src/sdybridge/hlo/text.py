@@ -1,4 +1,4 @@
-"""The text of shardings, byte for byte as XLA prints it.
+"""The text of shardings: byte for byte as XLA prints it, and as the Python call that builds them.
 
 Source: `HloSharding::Print` in xla's `hlo/ir/hlo_sharding.cc` and `OpMetadataToString` in its
 `hlo/ir/hlo_op_metadata.cc`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.hlo.kinds import OpShardingType
+from sdybridge.hlo.kinds import OpShardingType, ReductionOp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,3 +117,52 @@ def escape(text: str) -> str:
     if text.isascii() and text.isprintable() and not any(c in text for c in "\"'\\"):
         return text
     return text.encode("utf-8", "surrogateescape").decode("latin-1").translate(_ESCAPES)
+
+
+_FACTORIES = {
+    OpShardingType.REPLICATED: "replicate",
+    OpShardingType.MANUAL: "manual",
+    OpShardingType.UNKNOWN: "unknown",
+    OpShardingType.UNREDUCED: "unreduced",
+}
+
+
+def format_constructor(sharding: HloSharding) -> str:
+    """Python code that builds `sharding`: its `repr`."""
+    arguments = _constructor_arguments(sharding)
+    if sharding._metadata:
+        arguments.append(f"metadata={sharding._metadata!r}")
+    text = f"HloSharding.{_constructor_name(sharding)}({', '.join(arguments)})"
+    if sharding._shard_group is not None:
+        text += f".with_shard_group({sharding._shard_group!r})"
+    if sharding._reduction_op is not ReductionOp.SUM:
+        text += f".with_reduction_op({sharding._reduction_op!r})"
+    return text
+
+
+def _constructor_name(sharding: HloSharding) -> str:
+    if sharding._kind is OpShardingType.TUPLE:
+        return "flat_tuple"
+    if sharding._kind is OpShardingType.MAXIMAL:
+        return "assign_device"
+    if sharding._kind is not _OTHER:
+        return _FACTORIES[sharding._kind]
+    if sharding._replicate_on_last_tile_dim:
+        return "partial_tile"
+    return "subgroup" if sharding._subgroup_types else "tile"
+
+
+def _constructor_arguments(sharding: HloSharding) -> list[str]:
+    if sharding._kind is OpShardingType.TUPLE:
+        return [repr(list(sharding._tuple_elements))]
+    if sharding._kind is OpShardingType.MAXIMAL:
+        return [repr(sharding._device)]
+    if sharding._kind is not _OTHER:
+        return []
+    tiles, types = sharding._tiles, sharding._subgroup_types
+    if not types:
+        return [repr(tiles)]
+    if types == (OpShardingType.UNREDUCED,) and tiles.num_elements == tiles.dims[-1]:
+        # On its own this would become `unreduced()`; only dropping an empty subgroup leads here.
+        tiles, types = tiles.reshape((*tiles.dims, 1)), (*types, OpShardingType.REPLICATED)
+    return [repr(tiles), repr(types)]
