@@ -24,6 +24,7 @@ _ESCAPE = re.compile(rb"\\(?:([\"\\nt])|([0-9A-Fa-f]{2}))")
 _ESCAPED = {b'"': b'"', b"\\": b"\\", b"n": b"\n", b"t": b"\t"}
 _HASH = re.compile(r"#([0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*)")
 _TOKEN = re.compile(r'"[^"\n]*"?|[@#]?[A-Za-z_][A-Za-z0-9_$.]*|[0-9][A-Za-z0-9_.]*|->|::|.', re.DOTALL)
+_LAST_TOKEN = re.compile(r"[A-Za-z0-9_$.]+$|\S$")
 
 _MAX_DIGITS = 20  # of any 64-bit number, in decimal; longer ones are not even converted
 
@@ -45,9 +46,8 @@ class Lexer:
         self.pos = pos
 
     def start(self) -> int:
-        """Where the next token starts; moves there."""
-        self.pos = _GAP.match(self.text, self.pos).end()  # type: ignore[union-attr]  # matches always
-        return self.pos
+        """Where the next token starts."""
+        return _GAP.match(self.text, self.pos).end()  # type: ignore[union-attr]  # matches always
 
     def at(self, punctuation: str) -> bool:
         """Whether this comes next."""
@@ -55,9 +55,10 @@ class Lexer:
 
     def take(self, punctuation: str) -> bool:
         """Whether this came next."""
-        if not self.text.startswith(punctuation, self.start()):
+        start = self.start()
+        if not self.text.startswith(punctuation, start):
             return False
-        self.pos += len(punctuation)
+        self.pos = start + len(punctuation)
         return True
 
     def expect(self, punctuation: str, after: str, help: str | None = None) -> None:  # noqa: A002
@@ -72,51 +73,50 @@ class Lexer:
 
     def take_word(self) -> str | None:
         """The bare word that came next."""
-        word = self.peek_word()
-        self.pos += len(word or "")
-        return word
+        return self._take(_WORD, 0)
 
     def take_hash(self) -> str | None:
         """The name after a `#`, of a dialect, an attribute or an alias."""
-        name = _HASH.match(self.text, self.start())
-        if name is None:
+        return self._take(_HASH, 1)
+
+    def _take(self, pattern: re.Pattern[str], group: int) -> str | None:
+        token = pattern.match(self.text, self.start())
+        if token is None:
             return None
-        self.pos = name.end()
-        return name[1]
+        self.pos = token.end()
+        return token[group]
 
     def expect_integer(self, what: str, after: str) -> int:
         """A decimal or hexadecimal number of 64 bits; `true` is -1 and `false` 0, as in MLIR."""
         start = self.start()
         word = self.peek_word()
         if word in ("true", "false"):
-            self.pos += len(word)
+            self.take_word()
             return -1 if word == "true" else 0
         negative = self.take("-")
         number = _NUMBER.match(self.text, self.start())
         if number is None:
             raise self.expected(what, after, "drop the '+'" if self.at("+") else None)
         if number[1] is not None:
-            whole = number[0].split(".")[0]
-            raise self.error(f"expected {what} after {after}, found {number[0]}", help=f"write {whole}")
+            raise self.expected(what, after, f"write {number[0].split('.')[0]}")
         self.pos = number.end()
         value = _value(number[0], negative)
         if value is None:
-            raise self.error(
-                f"{what} does not fit 64 bits", start, self.pos, notes=[f"the largest is {INT64_MAX}"]
-            )
+            notes = [f"the largest is {INT64_MAX}"]
+            raise self.error(f"{what} does not fit 64 bits", start, self.pos, notes=notes)
         return value
 
     def expect_string(self, what: str, after: str) -> str:
         """The name that a string literal spells."""
         if not self.at('"'):
-            raise self.expected(what, after, self._string_help())
+            raise self.expected(what, after, self.string_help())
         return self._string(what)
 
     def expect_symbol(self) -> str:
         """The name after an `@`, which must come next."""
         start = self.start()
         if self.text.startswith('"', start + 1):
-            self.pos += 1
+            self.pos = start + 1
             return self._string("mesh name")
         name = _WORD.match(self.text, start + 1)
         if name is not None:
@@ -132,7 +132,7 @@ class Lexer:
         )
 
     def _string(self, what: str) -> str:
-        start = self.pos
+        start = self.start()
         literal = _STRING.match(self.text, start)
         if literal is None:
             raise self._string_error(start)
@@ -160,8 +160,10 @@ class Lexer:
             )
         return self.error("the string has no closing '\"' on its line", start, stop, help="add a '\"'")
 
-    def _string_help(self) -> str | None:
-        quoted = re.match(r"'([^'\n]*)'", self.text[self.pos : self.pos + 100])
+    def string_help(self) -> str | None:
+        """How to write what comes next as a string, if it is a word or in single quotes."""
+        start = self.start()
+        quoted = re.match(r"'([^'\n]*)'", self.text[start : start + 100])
         name = quoted[1] if quoted else self.peek_word()
         return None if name is None else f"write {show(name)}"
 
@@ -173,8 +175,15 @@ class Lexer:
         shown = token[0] if len(token[0]) <= 40 else f"{token[0][:40]}..."
         return shown if shown[0] == '"' else f"'{shown}'"
 
+    def after(self) -> str:
+        """What the next token comes after, for an error message."""
+        token = _LAST_TOKEN.search(self.text[max(0, self.pos - 40) : self.pos])
+        return f"'{token[0]}'" if token else "the start"
+
     def expected(self, what: str, after: str, help: str | None = None) -> ParseError:  # noqa: A002
         """The error that `what` should come next, at what does."""
+        if self.at("/*"):
+            help = "a comment is written // and goes to the end of its line"  # noqa: A001
         message = f"expected {what} after {after}, found {self.found()}"
         return self.error(message, help=help)
 

@@ -317,12 +317,16 @@ def _not_a_permutation(total: int, ids: tuple[int, ...]) -> VerificationError:
     while ids[at] < total and ids[at] not in seen:
         seen.add(ids[at])
         at += 1
-    what = "stands twice" if ids[at] < total else f"is too large for {total} devices"
+    what = "stands twice" if ids[at] < total else f"is too large for {total} device{'s' * (total > 1)}"
     return VerificationError(
         f"device id {show_int(ids[at])} {what}",
         rule="device-permutation",
         path=("device_ids", at),
-        notes=[f"the ids of this mesh are the numbers from 0 to {total - 1}, each once, in any order"],
+        notes=[
+            "the only id of this mesh is 0"
+            if total == 1
+            else f"the ids of this mesh are the numbers from 0 to {total - 1}, each once, in any order"
+        ],
     )
 
 

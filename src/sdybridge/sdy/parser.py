@@ -155,7 +155,7 @@ def _whole(
         raise TypeError(f"text must be a str, not {type(text).__name__}")
     p = Parser(Source(text, name), target=target, aliases=aliases, spans=spans)
     if p.start() > 0:
-        raise p.error("white space before the attribute", 0, p.pos, help="remove it")
+        raise p.error("white space or a comment before the attribute", 0, p.start(), help="remove it")
     return p
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
 from sdybridge.sdy.mesh import unknown_axis
-from sdybridge.sdy.printer import show
+from sdybridge.sdy.printer import quote, show
 from sdybridge.sdy.sharding import rank_mismatch
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sdybridge.sdy.mesh import MeshAttr
     from sdybridge.sdy.sharding import TensorShardingAttr
 
+_MAX_SHOWN = 100  # characters of a list in a help
 _MAX_TRIED = 4096  # sizes, when a legal one is looked for
 
 
@@ -46,7 +47,7 @@ def verify_sharding(
     >>> mesh = MeshAttr.from_sizes({"x": 4})
     >>> verify_sharding(TensorShardingAttr.from_string('<@mesh, [{"x":(2)4}]>'), mesh)
     Traceback (most recent call last):
-    sdybridge.errors.VerificationError: "x":(2)4 does not fit: 2 * 4 does not divide the axis's 4
+    sdybridge.errors.VerificationError: "x":(2)4 does not fit: 2 * 4 does not divide the axis size 4
     help: write "x":(2)2
 
     Source: shardy/dialect/sdy/ir/verifiers.cc, `verifyTensorShardingAttr`.
@@ -213,15 +214,20 @@ def _verify_order(refs: tuple[AxisRefAttr, ...], field: str, mesh: MeshAttr) -> 
     for i in range(1, len(refs)):
         if not _precedes(refs[i], refs[i - 1], mesh):
             continue
-        unknown = [ref.stripped for ref in refs if ref.name not in mesh.axis_sizes]
-        in_order = ", ".join([ref.stripped for ref in sorted(refs, key=mesh.axis_ref_key)])
-        raise VerificationError(
-            f"{refs[i].stripped} comes before {refs[i - 1].stripped} in the mesh, so it has to here",
-            rule=f"{field}-order",
-            path=(f"{field}_axes", i),
-            notes=[f"the mesh has no axis named {unknown[0]}"] if unknown else [],
-            help=f"write {field}={{{in_order}}}" if len(in_order) < 100 and not unknown else None,
-        )
+        raise _out_of_order(refs, i, field, mesh)
+
+
+def _out_of_order(refs: tuple[AxisRefAttr, ...], i: int, field: str, mesh: MeshAttr) -> VerificationError:
+    unknown = [ref.name for ref in refs if ref.name not in mesh.axis_sizes]
+    in_order = ", ".join([ref.stripped for ref in sorted(refs, key=mesh.axis_ref_key)])
+    return VerificationError(
+        f"the {field} axes are not in mesh order: the mesh has no axis named {show(unknown[0])}"
+        if unknown
+        else f"{refs[i].stripped} comes before {refs[i - 1].stripped} in mesh order, so it has to here",
+        rule=f"{field}-order",
+        path=(f"{field}_axes", i),
+        help=f"write {field}={{{in_order}}}" if len(in_order) < _MAX_SHOWN and not unknown else None,
+    )
 
 
 def _precedes(ref: AxisRefAttr, other: AxisRefAttr, mesh: MeshAttr) -> bool:
@@ -285,19 +291,20 @@ def _verify_sub_axis(ref: AxisRefAttr, axis_size: int, path: Path) -> None:
             help="leave it out: a part of size 1 splits nothing" if sub.size == 1 else None,
         )
     if axis_size % sub.next_pre_size:
+        product = f"{sub.pre_size} * {sub.size}"
         legal = _legal_part(sub, axis_size)
         raise VerificationError(
-            f"{ref.stripped} does not fit: {sub.pre_size} * {sub.size} does not divide the axis's {axis_size}",
+            f"{ref.stripped} does not fit: {product} does not divide the axis size {axis_size}",
             rule="sub-axis-divides",
             path=path,
-            help=None if legal is None else f"write {type(ref)(ref.name).stripped}{legal}",
+            help=None if legal is None else f"write {quote(ref.name)}{legal}",
         )
     if sub.size == axis_size:
         raise VerificationError(
             f"{ref.stripped} is the whole axis",
             rule="sub-axis-whole",
             path=path,
-            help=f"write {type(ref)(ref.name).stripped}",
+            help=f"write {quote(ref.name)}",
         )
 
 

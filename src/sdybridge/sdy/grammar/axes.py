@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.sdy.axis_ref import AxisRefAttr, SubAxisInfoAttr
-from sdybridge.sdy.grammar.core import Parser, alias_value, before_item, element, finish, inside_alias, items
+from sdybridge.sdy.grammar.core import Parser, alias_value, element, finish, inside_alias, items
 from sdybridge.sdy.lists import (
     AllToAllParamAttr,
     AllToAllParamListAttr,
@@ -35,7 +35,7 @@ sub_axis_element = element(SubAxisInfoAttr, sub_axis_body)
 def ref_body(p: Parser, path: Path) -> AxisRefAttr:
     """`ref := string [':' sub-axis]`."""
     start = p.start()
-    name = p.expect_string("an axis name in double quotes", before_item(p))
+    name = p.expect_string("an axis name in double quotes", p.after())
     sub = sub_axis_element(p, (*path, "sub_axis_info")) if p.take(":") else None
     p.mark(path, start)
     return AxisRefAttr(name, sub)
@@ -47,7 +47,7 @@ ref_element = element(AxisRefAttr, ref_body)
 def manual_axes_body(p: Parser, path: Path) -> ManualAxesAttr:
     """`manual := '{' [string (',' string)*] '}'`."""
     start = p.start()
-    p.expect("{", before_item(p))
+    p.expect("{", p.after())
     names = [] if p.take("}") else items(p, "}", _manual_axis, (*path, "value"), "an axis name")
     p.mark(path, start)
     return ManualAxesAttr(names)
@@ -67,7 +67,7 @@ def _manual_axis(p: Parser, path: Path) -> str:
         name = _manual_axis(inner, ())
         finish(inner)
     else:
-        name = p.expect_string("an axis name in double quotes", before_item(p))
+        name = p.expect_string("an axis name in double quotes", p.after())
         colon = p.start()
         if p.take(":") and p.take_word() != "none":
             raise p.error("an axis name has no type", colon, p.pos, help="write the name only")
@@ -78,7 +78,7 @@ def _manual_axis(p: Parser, path: Path) -> str:
 def ref_list_body(p: Parser, path: Path) -> AxisRefListAttr:
     """`refs := '{' [ref (',' ref)*] '}'`."""
     start = p.start()
-    p.expect("{", before_item(p))
+    p.expect("{", p.after())
     refs = [] if p.take("}") else items(p, "}", ref_element, (*path, "value"), "an axis")
     p.mark(path, start)
     return AxisRefListAttr(refs)
@@ -90,7 +90,7 @@ ref_list_element = element(AxisRefListAttr, ref_list_body)
 def list_of_ref_lists_body(p: Parser, path: Path) -> ListOfAxisRefListsAttr:
     """`lists := '[' [refs (',' refs)*] ']'`."""
     start = p.start()
-    p.expect("[", before_item(p))
+    p.expect("[", p.after())
     lists = [] if p.take("]") else items(p, "]", ref_list_element, (*path, "value"), "a list of axes")
     p.mark(path, start)
     return ListOfAxisRefListsAttr(lists)
@@ -99,7 +99,7 @@ def list_of_ref_lists_body(p: Parser, path: Path) -> ListOfAxisRefListsAttr:
 def param_body(p: Parser, path: Path) -> AllToAllParamAttr:
     """`param := '{' ref (',' ref)* '}' ':' int '->' int`."""
     start = p.start()
-    p.expect("{", before_item(p))
+    p.expect("{", p.after())
     axes = items(p, "}", ref_element, (*path, "axes"), "an axis")
     p.expect(":", "the axes", "name the dimensions, such as `: 0->1`")
     src_dim = p.expect_integer("a dimension", "':'")
@@ -115,7 +115,7 @@ param_element = element(AllToAllParamAttr, param_body)
 def param_list_body(p: Parser, path: Path) -> AllToAllParamListAttr:
     """`params := '[' [param (',' param)*] ']'`."""
     start = p.start()
-    p.expect("[", before_item(p))
+    p.expect("[", p.after())
     params = [] if p.take("]") else items(p, "]", param_element, (*path, "value"), "a parameter")
     p.mark(path, start)
     return AllToAllParamListAttr(params)

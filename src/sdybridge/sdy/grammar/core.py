@@ -79,7 +79,7 @@ def attribute(p: Parser, cls: type[Attribute] | None, path: Path) -> Attribute:
     start = p.start()
     name = p.take_hash()
     if name is None:
-        raise p.expected("an attribute such as '#sdy.sharding<..>'", "the start" if not path else "'['")
+        raise p.expected("an attribute such as '#sdy.sharding<..>'", p.after())
     follows = p.text[p.pos : p.pos + 1]
     if name == "sdy" and follows == "<":
         p.pos += 1
@@ -105,12 +105,12 @@ def _in_angles(p: Parser, cls: type[Attribute] | None, path: Path) -> Attribute:
 
 
 def _dotted(p: Parser, cls: type[Attribute] | None, mnemonic: str, start: int, path: Path) -> Attribute:
-    found = _class_of(p, cls, mnemonic, start)
+    found = _class_of(p, cls, mnemonic, start + len("#sdy."))
     if not found.is_dotted:
         inner = re.match(r"<([^<>]*)>|([{\[(\"][^<>]*)$", p.text[p.pos : p.pos + 100])
         body = "" if inner is None else inner[1] or inner[2]
         raise p.error(
-            f"a {mnemonic} stands inside '#sdy<..>'",
+            f"{_a(mnemonic)} stands inside '#sdy<..>'",
             start,
             p.pos,
             help=f"write #sdy<{mnemonic}{body or '..'}>",
@@ -126,8 +126,10 @@ def _dotted(p: Parser, cls: type[Attribute] | None, mnemonic: str, start: int, p
 def _class_of(p: Parser, cls: type[Attribute] | None, mnemonic: str, start: int) -> type[Attribute]:
     by_mnemonic = {known.mnemonic: known for known in BODIES}
     found = by_mnemonic.get(mnemonic)
+    if not mnemonic:
+        raise p.expected("the name of an attribute", "'#sdy.' directly")
     if mnemonic in _NOT_READ:
-        raise p.error(f"an {mnemonic} places no data and is not read", start, p.pos)
+        raise p.error(f"{_a(mnemonic)} places no data and is not read", start, p.pos)
     if found is None:
         meant = closest(mnemonic, list(by_mnemonic))
         raise p.error(
@@ -137,7 +139,7 @@ def _class_of(p: Parser, cls: type[Attribute] | None, mnemonic: str, start: int)
             help=None if meant is None else f"did you mean {meant}?",
         )
     if cls is not None and cls is not found:
-        raise p.error(f"expected a {cls.mnemonic} here, found a {mnemonic}", start, p.pos)
+        raise p.error(f"expected {_a(cls.mnemonic)} here, found {_a(mnemonic)}", start, p.pos)
     return found
 
 
@@ -145,12 +147,18 @@ def _alias(p: Parser, cls: type[Attribute] | None, name: str, start: int) -> Att
     value = alias_value(p, name, start)
     if not isinstance(value, str):
         if cls is not None and type(value) is not cls:
-            raise p.error(f"expected a {cls.mnemonic} here, but #{name} is a {value.mnemonic}", start, p.pos)
+            raise p.error(
+                f"expected {_a(cls.mnemonic)} here, but #{name} is {_a(value.mnemonic)}", start, p.pos
+            )
         return value
     inner = inside_alias(p, name, value)
     attr = attribute(inner, cls, ())
     finish(inner)
     return attr
+
+
+def _a(mnemonic: str) -> str:
+    return f"an {mnemonic}" if mnemonic[0] in "ao" else f"a {mnemonic}"
 
 
 def alias_value(p: Parser, name: str, start: int) -> str | Attribute:
@@ -234,12 +242,6 @@ def element(cls: type[T], body: Callable[[Parser, Path], T]) -> Callable[[Parser
         return attribute(p, cls, path) if p.at("#") else body(p, path)  # type: ignore[arg-type, return-value]
 
     return parse
-
-
-def before_item(p: Parser) -> str:
-    """What the next token follows, for an error message."""
-    before = p.text[: p.pos].rstrip()[-1:]
-    return f"'{before}'" if before else "the start"
 
 
 def nearest(spans: Mapping[Path, Span], path: Path, otherwise: Span) -> Span:

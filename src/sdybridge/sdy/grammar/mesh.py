@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from sdybridge.errors import Path
 
 _PLAIN_IDS = re.compile(r"(?:[ \t\r\n]*+[0-9]{1,18}+[ \t\r\n]*+,)*+")
+_EACH_ID = re.compile(r"(?:(?:[\s,\[]|//[^\n]*+)*+)((?:-\s*)?[0-9A-Za-z]+)")
 
 
 def mesh_body(p: Parser, path: Path) -> MeshAttr:
     """`mesh := '<' '[' [axis (',' axis)*] ']' [',' 'device_ids' '=' '[' int (',' int)* ']'] '>'`."""
     start = p.start()
-    p.expect("<", "the mesh's name" if start else "the start")
+    p.expect("<", p.after())
     p.expect("[", "'<'")
     outer, p.spans = p.spans, {} if p.spans is None else p.spans
     axes = [] if p.take("]") else items(p, "]", axis_element, (*path, "axes"), "a mesh axis")
@@ -50,7 +51,7 @@ def _device_ids(p: Parser, path: Path) -> list[int]:
     ids = _plain_ids(p)
     if ids and p.at("]"):
         raise p.expected("a device id", "','", "remove the ','")
-    ids += items(p, "]", lambda q, _: q.expect_integer("a device id", "'[' or ','"), (), "a device id")
+    ids += items(p, "]", lambda q, _: q.expect_integer("a device id", q.after()), (), "a device id")
     p.mark((*path, "device_ids"), start)
     return ids
 
@@ -69,16 +70,16 @@ def _place(p: Parser, path: Path) -> Span:
     spans = p.spans or {}
     if path[-2:-1] == ("device_ids",) and path[:-1] in spans and isinstance(path[-1], int):
         listed = spans[path[:-1]]
-        for i, number in enumerate(re.finditer(r"-?\s*[0-9A-Za-z]+", p.text[listed.start : listed.end])):
+        for i, number in enumerate(_EACH_ID.finditer(p.text, listed.start, listed.end)):
             if i == path[-1]:
-                return Span(*number.span()).shifted(listed.start)
+                return Span(*number.span(1))
     return nearest(spans, path, Span(p.pos, p.pos))
 
 
 def axis_body(p: Parser, path: Path) -> MeshAxisAttr:
     """`axis := string '=' int`."""
     start = p.start()
-    name = p.expect_string("an axis name in double quotes", "'[' or ','" if path else "the start")
+    name = p.expect_string("an axis name in double quotes", p.after())
     p.mark((*path, "name"), start)
     p.expect("=", "the axis name", f"write `{show(name)}=` and the axis's size")
     size_start = p.start()

@@ -11,7 +11,6 @@ from sdybridge.sdy.grammar.axes import ref_body, ref_element
 from sdybridge.sdy.grammar.core import (
     Parser,
     alias_value,
-    before_item,
     comma_help,
     element,
     finish,
@@ -36,56 +35,58 @@ _OPS = {op.value: op for op in ReductionOp}
 
 
 def dimension_body(p: Parser, path: Path) -> DimensionShardingAttr:
-    """`dim := '{' [ref (',' ref)* [',' '?'] | '?'] '}' ['p' digits]`."""
+    """`dim := '{' ['?' | refs [',' '?']] '}' ['p' digits]`."""
     start = p.start()
-    p.expect("{", before_item(p), 'a dimension is written {..}, such as {} or {"x"}')
-    axes: list[AxisRefAttr] = []
-    is_closed = True
-    while not p.take("}"):
-        if p.take("?"):
-            is_closed = False
-            p.expect("}", "'?'", "put the '?' last in its dimension")
-            break
-        ref_start = p.start()
-        axes.append(ref_body(p, (*path, "axes", len(axes))))
-        ref_end = p.pos
-        if p.take(","):
-            if p.at("}"):
-                raise p.expected("an axis name in double quotes or '?'", "','", "remove the ','")
-        elif not p.at("}"):
-            raise p.expected("',' or '}'", "an axis", _dim_help(p, p.text[ref_start:ref_end]))
+    p.expect("{", p.after(), 'a dimension is written {..}, such as {} or {"x"}')
+    axes, is_closed = ([], True) if p.take("}") else _dimension_axes(p, (*path, "axes"))
     priority = _priority(p, (*path, "priority"))
     p.mark(path, start)
     return DimensionShardingAttr(tuple(axes), is_closed, priority)
 
 
-def _dim_help(p: Parser, before: str) -> str | None:
-    return f"write `{before}, ?`" if p.at("?") else comma_help(p, ref_body, before)
+def _dimension_axes(p: Parser, path: Path) -> tuple[list[AxisRefAttr], bool]:
+    """The axes up to the closing brace, and whether no `?` ends them. Full attributes cannot stand here."""
+    axes: list[AxisRefAttr] = []
+    while not p.take("?"):
+        if not p.at('"'):
+            raise p.expected("an axis name in double quotes or '?'", p.after(), _no_axis_help(p))
+        start = p.start()
+        axes.append(ref_body(p, (*path, len(axes))))
+        end = p.pos
+        if p.take("}"):
+            return axes, True
+        if not p.take(","):
+            before = p.text[start:end]
+            help_ = f"write `{before}, ?`" if p.at("?") else comma_help(p, ref_body, before)
+            raise p.expected("',' or '}'", "an axis", help_)
+    p.expect("}", "'?'", "put the '?' last in its dimension")
+    return axes, False
+
+
+def _no_axis_help(p: Parser) -> str | None:
+    if p.at("}") or p.at(","):
+        return "remove the ','"
+    return "write the axis as it is, without #sdy<..>" if p.at("#") else p.string_help()
 
 
 def _priority(p: Parser, path: Path) -> int | None:
-    end = p.pos
     start = p.start()
     word = p.peek_word()
     if word is None:
-        p.pos = end  # what follows is not ours
         return None
-    digits = "".join(c for c in word if c.isdigit())
     if not _PRIORITY.fullmatch(word):
+        meant = re.match(r"[a-zA-Z]?0*([0-9]{1,18})", word)
         raise p.error(
             f"expected a priority such as p1, found '{word[:40]}'",
-            help=f"write p{int(digits)}"
-            if digits and len(digits) < 19
-            else "write 'p' and a number, without a space",
-            notes=["a priority has no leading zeros"] if word[:2] == "p0" and word[1:].isdigit() else [],
+            notes=["a priority has no leading zeros"] if re.fullmatch("p0[0-9]+", word) else [],
+            help=f"write p{meant[1]}" if meant else "write a number directly after the 'p'",
         )
     p.take_word()
-    if len(digits) > 19 or int(digits) > INT64_MAX:
-        raise p.error(
-            "the priority does not fit 64 bits", start, p.pos, notes=[f"the largest is p{INT64_MAX}"]
-        )
+    if len(word) > 20 or int(word[1:]) > INT64_MAX:
+        notes = [f"the largest is p{INT64_MAX}"]
+        raise p.error("the priority does not fit 64 bits", start, p.pos, notes=notes)
     p.mark(path, start)
-    return int(digits)
+    return int(word[1:])
 
 
 dimension_element = element(DimensionShardingAttr, dimension_body)
@@ -94,7 +95,7 @@ dimension_element = element(DimensionShardingAttr, dimension_body)
 def sharding_body(p: Parser, path: Path) -> TensorShardingAttr:
     """`sharding := '<' mesh-ref ',' '[' [dim (',' dim)*] ']' named* '>'`."""
     start = p.start()
-    p.expect("<", before_item(p))
+    p.expect("<", p.after())
     mesh_or_ref = _mesh_ref(p, (*path, "mesh_or_ref"))
     p.expect(",", "the mesh", _mesh_help(p, mesh_or_ref))
     dims_start = p.start()
@@ -118,6 +119,8 @@ def _mesh_ref(p: Parser, path: Path) -> str | MeshAttr:
     start = p.start()
     if p.peek_word() == "mesh":
         p.take_word()
+        if not p.at("<"):
+            raise p.expected("'<'", "'mesh'", "write @mesh for the mesh of that name")
         mesh = mesh_body(p, path)
         p.mark(path, start)
         return mesh
@@ -133,14 +136,17 @@ def _mesh_ref(p: Parser, path: Path) -> str | MeshAttr:
 
 
 def _mesh_ref_help(p: Parser) -> str | None:
-    name = re.match(r'"([^"\\\n]{1,60})"', p.text[p.pos : p.pos + 80])
+    start = p.start()
+    name = re.match(r'"([^"\\\n]{1,60})"', p.text[start : start + 80])
     word = name[1] if name else p.peek_word()
     return None if word is None else f"write {symbol(word)}"
 
 
 def _mesh_help(p: Parser, mesh_or_ref: str | MeshAttr) -> str | None:
-    if isinstance(mesh_or_ref, MeshAttr) or p.text[p.pos - 1 : p.pos] in (" ", '"'):
+    if isinstance(mesh_or_ref, MeshAttr) or p.text.startswith('"', p.pos - 1):
         return None
+    if p.at("<"):
+        return "write mesh<..> for a mesh in place"
     rest = re.match(r"[^\s,<>\[\]{}\"]+", p.text[p.pos : p.pos + 100])
     return None if rest is None else f"write {symbol(mesh_or_ref + rest[0])}"
 
@@ -189,12 +195,11 @@ def _named_axes(p: Parser, path: Path, named: dict[str, list[AxisRefAttr]]) -> R
     p.take_word()
     if word in named:
         raise p.error(f"'{word}' stands twice", start, p.pos, help="put all its axes into one list")
-    has_equals = p.take("=")
-    op = _reduction_op(p) if word == "unreduced" else None
-    if not has_equals and (word == "replicated" or p.target is not Target.NEWER):
+    if not p.take("=") and (word == "replicated" or p.target is not Target.NEWER):
         raise p.expected("'='", f"'{word}'", f"write {word}=")
+    op = _reduction_op(p) if word == "unreduced" else None
     open_start = p.start()
-    p.expect("{", f"'{word}='", "axes stand in braces: {..}" if p.at("[") else None)
+    p.expect("{", p.after(), "axes stand in braces: {..}" if p.at("[") else None)
     if p.at("}"):
         help_ = f"leave ', {word}={{}}' out: no list is how none is spelled"
         raise p.expected("an axis name in double quotes", "'{'", help_)
@@ -217,16 +222,15 @@ def _reduction_op(p: Parser) -> ReductionOp | None:
     word = p.peek_word()
     if word is None:
         return None
-    if word not in _OPS:
-        return None
+    op = _OPS.get(word)
     if p.target is not Target.NEWER:
-        raise p.error(
-            f"expected '{{' after 'unreduced=', found '{word}'",
-            notes=["reduction operators are accepted with target=Target.NEWER"],
-            help="drop the word: it is the default" if word == "sum" else None,
-        )
+        newer = ["reduction operators are accepted with target=Target.NEWER"] if op else []
+        help_ = "drop the word: it is the default" if word == "sum" else None
+        raise p.error(f"expected '{{' after {p.after()}, found '{word[:40]}'", notes=newer, help=help_)
+    if op is None:
+        raise p.expected("'{', or one of 'sum', 'max' and 'min',", p.after())
     p.take_word()
-    return _OPS[word]
+    return op
 
 
 sharding_element = element(TensorShardingAttr, sharding_body)
@@ -235,7 +239,7 @@ sharding_element = element(TensorShardingAttr, sharding_body)
 def per_value_body(p: Parser, path: Path) -> TensorShardingPerValueAttr:
     """`per-value := '<' shardings '>'`."""
     start = p.start()
-    p.expect("<", before_item(p))
+    p.expect("<", p.after())
     per_value = shardings(p, path)
     p.expect(">", "the list of shardings", "add a '>'" if p.start() == len(p.text) else None)
     p.mark(path, start)
@@ -245,7 +249,7 @@ def per_value_body(p: Parser, path: Path) -> TensorShardingPerValueAttr:
 def shardings(p: Parser, path: Path) -> TensorShardingPerValueAttr:
     """`shardings := '[' [sharding (',' sharding)*] ']'`, which is all that ops write."""
     start = p.start()
-    p.expect("[", before_item(p))
+    p.expect("[", p.after())
     shardings = [] if p.take("]") else items(p, "]", sharding_element, (*path, "shardings"), "a sharding")
     p.mark((*path, "shardings"), start)
     p.mark(path, start)
