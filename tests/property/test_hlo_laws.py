@@ -131,10 +131,8 @@ class TestNormalForms:
         rank = grid.num_dimensions - len(types)
         if not sharding.is_tiled:
             assert math.prod(grid.dims[:rank]) == 1
-            shown = {type_ for type_, size in zip(types, grid.dims[rank:], strict=True) if size > 1} or set(
-                types
-            )
-            assert shown == {sharding.type}
+            shown = {type_ for type_, size in zip(types, grid.dims[rank:], strict=True) if size > 1}
+            assert (shown or set(types)) == {sharding.type}
             return
         assert sharding.data_rank == rank
         expected = coordinates(grid.array, types, rank)
@@ -164,12 +162,12 @@ class TestNormalForms:
 def coordinates(
     devices: NDArray[np.int64], types: list[OpShardingType], rank: int
 ) -> dict[int, tuple[object, ...]]:
-    """For each device: its tile, and by type where it sits in the subgroups of that type (not for replicas)."""
-    found = {}
+    """For each device: its tile, and where it sits in the subgroups of each type (but replicas)."""
+    found: dict[int, tuple[object, ...]] = {}
     for index, device in np.ndenumerate(devices):
         position: dict[OpShardingType, int] = {}
         for type_, at, size in zip(types, index[rank:], devices.shape[rank:], strict=True):
-            if type_ is not REPLICATED or OpShardingType.UNKNOWN in types:
+            if type_ is not REPLICATED:
                 position[type_] = position.get(type_, 0) * size + at
         found[int(device)] = (index[:rank], {type_: at for type_, at in position.items() if at})
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
-from sdybridge.hlo.checks import as_tuple
+from sdybridge.hlo.checks import as_tuple, cropped, shown
 from sdybridge.hlo.kinds import OpShardingType
 from sdybridge.hlo.metadata import OpMetadata
 from sdybridge.hlo.tile_assignment import TileAssignment
@@ -20,7 +20,9 @@ def as_metadata(metadata: Sequence[OpMetadata]) -> tuple[OpMetadata, ...]:
     for i, entry in enumerate(entries):
         if not isinstance(entry, OpMetadata):
             raise VerificationError(
-                f"metadata[{i}] must be an OpMetadata, got {entry!r}", rule="metadata", path=("metadata", i)
+                f"metadata[{i}] must be an OpMetadata, got {shown(entry)}",
+                rule="metadata",
+                path=("metadata", i),
             )
     return entries
 
@@ -44,13 +46,13 @@ def as_types(types: Sequence[OpShardingType], tiles: TileAssignment) -> tuple[Op
     for i, type_ in enumerate(given):
         if type(type_) is not OpShardingType:
             raise VerificationError(
-                f"subgroup_types[{i}] must be an OpShardingType, got {type_!r}",
+                f"subgroup_types[{i}] must be an OpShardingType, got {shown(type_)}",
                 rule="subgroup-type",
                 path=("subgroup_types", i),
             )
     if len(given) > tiles.num_dimensions:
         raise VerificationError(
-            f"{len(given)} subgroup types need as many dimensions, but the grid {tiles} has "
+            f"{len(given)} subgroup types need as many dimensions, but the grid {cropped(tiles)} has "
             f"{tiles.num_dimensions}",
             rule="subgroup-rank",
             path=("subgroup_types",),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
+_LONGEST = 160
+
 
 def as_int(value: object, name: str, *, low: int = -INT64_MAX - 1, high: int = INT64_MAX) -> int:
     """`value` as a plain `int` within `low..high`; NumPy integers are fine, `bool` and `float` are not."""
@@ -23,10 +25,12 @@ def as_int(value: object, name: str, *, low: int = -INT64_MAX - 1, high: int = I
         number = None
     if number is None or isinstance(value, bool):
         raise VerificationError(
-            f"{name} must be an integer, got {value!r} ({type(value).__name__})", rule="integer"
+            f"{name} must be an integer, got {shown(value)} ({type(value).__name__})", rule="integer"
         )
     if not low <= number <= high:
-        raise VerificationError(f"{name} must lie in {low}..{high}, got {number}", rule="integer-range")
+        raise VerificationError(
+            f"{name} must lie in {low}..{high}, got {shown(number)}", rule="integer-range"
+        )
     return int(number)
 
 
@@ -38,7 +42,7 @@ def as_tuple(values: Iterable[Any], name: str, of: str) -> tuple[Any, ...]:
         except TypeError:
             pass
     raise VerificationError(
-        f"{name} must be a sequence of {of}, got {values!r} ({type(values).__name__})", rule="sequence"
+        f"{name} must be a sequence of {of}, got {shown(values)} ({type(values).__name__})", rule="sequence"
     )
 
 
@@ -94,3 +98,17 @@ def shortened(values: tuple[int, ...]) -> str:
     """`values` as XLA writes a list, `[2,4]`, cut off when long."""
     shown = ",".join(map(str, values[:16]))
     return f"[{shown},... {len(values)} entries]" if len(values) > 16 else f"[{shown}]"
+
+
+def cropped(value: object) -> str:
+    """`str(value)` for an error, without the middle where it is long: it may list a million devices."""
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 25]} ... {text[-20:]}"
+
+
+def shown(value: object) -> str:
+    """`repr(value)` for an error, cropped."""
+    try:
+        return cropped(repr(value))
+    except ValueError:  # an int of thousands of digits has no repr
+        return "a huge value"

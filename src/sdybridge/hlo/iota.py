@@ -9,11 +9,12 @@ No function here but `to_array` looks at the devices, so 2**40 of them cost what
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError, VerificationError
-from sdybridge.hlo.checks import as_int, as_ints, as_permutation, as_sizes, shortened
+from sdybridge.hlo.checks import as_int, as_ints, as_permutation, as_sizes, cropped, shortened
 from sdybridge.hlo.primes import prime_factors
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class IotaTileAssignment:
         """Skip the checks, for lists that are known to be good; they are still made canonical."""
         self = cls.__new__(cls)
         self._dims = dims
-        self._reshape_dims, self._transpose_perm = canonical_order(reshape_dims, transpose_perm)
+        self._reshape_dims, self._transpose_perm = _known_order(reshape_dims, transpose_perm)
         return self
 
     @property
@@ -160,7 +161,7 @@ class IotaTileAssignment:
         number = as_int(device, "device")
         if not 0 <= number < total:
             raise VerificationError(
-                f"device {number} is not in the grid {self}, which has devices 0..{total - 1}",
+                f"device {number} is not in the grid {cropped(self)}, which has devices 0..{total - 1}",
                 rule="unknown-device",
             )
         sizes = self._reshape_dims
@@ -230,8 +231,8 @@ class IotaTileAssignment:
         """
         if self.num_elements > MAX_MATERIALIZED_DEVICES:
             raise SdyBridgeError(
-                f"{self} has {self.num_elements} devices, and no more than {MAX_MATERIALIZED_DEVICES} are "
-                "written out one by one",
+                f"{cropped(self)} has {self.num_elements} devices, and no more than "
+                f"{MAX_MATERIALIZED_DEVICES} are written out one by one",
                 help="ask for single devices with value_at(index) or index_for(device)",
             )
         return self._materialize()
@@ -303,6 +304,11 @@ def canonical_order(sizes: tuple[int, ...], perm: tuple[int, ...]) -> tuple[tupl
     # Merged runs cannot merge again: the first of one never follows the last of the one before it.
     ranked = sorted(heads)
     return tuple([merged[source] for source in ranked]), tuple([ranked.index(source) for source in heads])
+
+
+# A program has few meshes, so the same orders come again and again with other dims. Only lists that are known
+# to be good get here: a hostile one cannot fill the cache with long keys.
+_known_order = functools.lru_cache(maxsize=4096)(canonical_order)
 
 
 def _regroup(

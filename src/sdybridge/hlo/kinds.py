@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from sdybridge.errors import VerificationError
-from sdybridge.hlo.checks import as_int
+from sdybridge.hlo.checks import as_int, shown
 
 
 class _ReprEvaluates(enum.IntEnum):
@@ -63,7 +63,7 @@ class ShardGroup:
         object.__setattr__(self, "id", as_int(self.id, "shard group id"))
         if type(self.kind) is not ShardGroupKind:
             raise VerificationError(
-                f"a shard group's kind must be a ShardGroupKind, got {self.kind!r}",
+                f"a shard group's kind must be a ShardGroupKind, got {shown(self.kind)}",
                 rule="shard-group-kind",
                 help="pass ShardGroupKind.AS or ShardGroupKind.LIKE",
             )

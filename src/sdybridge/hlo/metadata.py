@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from sdybridge.errors import VerificationError
-from sdybridge.hlo.checks import INT32_MAX, as_int, as_ints
+from sdybridge.hlo.checks import INT32_MAX, as_int, as_ints, shown
 
 REDUCTION_OP_TYPE = "sdy::reduction_op"
 """The `op_type` of the entry in which newer releases of XLA keep the reduction operator."""
@@ -64,7 +64,7 @@ class OpMetadata:
                 object.__setattr__(self, field.name, number)
             elif not isinstance(value, str):
                 raise VerificationError(
-                    f"{field.name} must be a str, got {value!r}", rule="metadata", path=(field.name,)
+                    f"{field.name} must be a str, got {shown(value)}", rule="metadata", path=(field.name,)
                 )
 
     def __repr__(self) -> str:

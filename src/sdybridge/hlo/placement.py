@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
-from sdybridge.hlo.checks import as_int, as_ints, shortened
+from sdybridge.hlo.checks import as_int, as_ints, cropped, shortened
 from sdybridge.hlo.kinds import OpShardingType
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def tile_shape(sharding: HloSharding, shape: Sequence[int]) -> tuple[int, ...]:
     sizes = as_shape(shape)
     if sharding._kind is OpShardingType.TUPLE and sharding.is_tiled:
         raise VerificationError(
-            f"the elements of {sharding} have tile shapes of their own",
+            f"the elements of {cropped(sharding)} have tile shapes of their own",
             rule="leaf-sharding",
             help="ask each of its tuple_elements",
         )
@@ -57,12 +57,12 @@ def tile_bounds(
         return (0,) * len(sizes), sizes
     if sharding._kind is not OpShardingType.OTHER:
         raise VerificationError(
-            f"{sharding} does not say which part of a tensor a device holds", rule="tiled-sharding"
+            f"{cropped(sharding)} does not say which part of a tensor a device holds", rule="tiled-sharding"
         )
     if sharding.data_rank != len(sizes):
         raise VerificationError(
-            f"{sharding} tiles tensors of rank {sharding.data_rank}, not of rank {len(sizes)} (shape "
-            f"{shortened(sizes)})",
+            f"{cropped(sharding)} tiles tensors of rank {sharding.data_rank}, not of rank {len(sizes)} "
+            f"(shape {shortened(sizes)})",
             rule="sharding-rank",
         )
     index = tile_index(sharding, device)
@@ -83,4 +83,3 @@ def as_shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 def _tile_length(size: int, tiles: int) -> int:
     return -(-size // tiles)
-

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError, ProtoError
+from sdybridge.hlo.checks import cropped, shown
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp
 from sdybridge.target import Target
 
@@ -61,13 +62,13 @@ def _check_expressible(sharding: HloSharding, target: Target) -> None:
     if target is Target.CLASSIC and sharding.has_unreduced:
         raise ConversionError(
             "the classic OpSharding has no unreduced type",
-            notes=[f"the sharding is {sharding}"],
+            notes=[f"the sharding is {cropped(sharding)}"],
             help="write it for Target.CURRENT, or export it for Target.CLASSIC, which drops unreduced axes",
         )
     if target is not Target.NEWER and sharding._reduction_op is not ReductionOp.SUM:
         raise ConversionError(
             f"OpSharding names the reduction {sharding._reduction_op.name} only in newer releases",
-            notes=[f"the sharding is {sharding}"],
+            notes=[f"the sharding is {cropped(sharding)}"],
             help="write it for Target.NEWER, or with_reduction_op(ReductionOp.SUM)",
         )
 
@@ -98,5 +99,5 @@ def _fill_metadata(proto: op_sharding_pb2.OpSharding, entries: Sequence[OpMetada
                     setattr(message, name, value)
             except ValueError:
                 raise ProtoError(
-                    f"the metadata field {name} must be valid UTF-8 to be written to a proto, got {value!r}"
+                    f"the metadata field {name} must be valid UTF-8 in a proto, got {shown(value)}"
                 ) from None

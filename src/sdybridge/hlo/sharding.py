@@ -8,7 +8,7 @@ from sdybridge.errors import VerificationError
 from sdybridge.hlo import placement, validation
 from sdybridge.hlo import subgroup as normal_forms
 from sdybridge.hlo.arguments import as_metadata, as_tiles, as_types
-from sdybridge.hlo.checks import as_int, as_tuple
+from sdybridge.hlo.checks import as_int, as_tuple, cropped, shown
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup
 from sdybridge.hlo.metadata import REDUCTION_OP_TYPE, OpMetadata
 from sdybridge.hlo.text import format_constructor, format_sharding, format_sharding_with_metadata
@@ -215,7 +215,7 @@ class HloSharding:
         for i, element in enumerate(leaves):
             if not isinstance(element, HloSharding) or element._kind is _TUPLE:
                 raise VerificationError(
-                    f"element {i} of a tuple must be the sharding of one tensor, got {element!r}",
+                    f"element {i} of a tuple must be the sharding of one tensor, got {shown(element)}",
                     rule="flat-tuple",
                     path=("tuple_elements", i),
                     help="list the leaves of nested tuples in pre-order",
@@ -362,7 +362,7 @@ class HloSharding:
     def _check_tiled(self, what: str) -> None:
         if self._kind is not _OTHER:
             raise VerificationError(
-                f"{what} is a property of tiled shardings, and {self} is not one",
+                f"{what} is a property of tiled shardings, and {cropped(self)} is not one",
                 rule="tiled-sharding",
             )
 
@@ -447,7 +447,7 @@ class HloSharding:
         self._check_leaf("shard_group")
         if shard_group is not None and not isinstance(shard_group, ShardGroup):
             raise VerificationError(
-                f"shard_group must be a ShardGroup, got {shard_group!r}", rule="shard-group"
+                f"shard_group must be a ShardGroup, got {shown(shard_group)}", rule="shard-group"
             )
         new = self._copy()
         new._shard_group = shard_group
@@ -462,7 +462,7 @@ class HloSharding:
         self._check_leaf("reduction_op")
         if type(reduction_op) is not ReductionOp:
             raise VerificationError(
-                f"reduction_op must be a ReductionOp, got {reduction_op!r}", rule="reduction-op"
+                f"reduction_op must be a ReductionOp, got {shown(reduction_op)}", rule="reduction-op"
             )
         new = self._copy()
         new._reduction_op = reduction_op

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import Path, VerificationError
-from sdybridge.hlo.checks import as_int, shortened
+from sdybridge.hlo.checks import as_int, cropped, shortened
 from sdybridge.hlo.iota import grid_index
 from sdybridge.hlo.kinds import OpShardingType
 from sdybridge.hlo.placement import as_shape
@@ -34,7 +34,7 @@ def validate(sharding: HloSharding, shape: Shape, num_devices: int | None) -> No
     if sharding._kind is not OpShardingType.TUPLE:
         if is_tuple_shape:
             raise VerificationError(
-                f"{sharding} is the sharding of one tensor, but the shape is that of a tuple",
+                f"{cropped(sharding)} is the sharding of one tensor, but the shape is that of a tuple",
                 rule="sharding-tuple",
                 help="give one sharding per element: HloSharding.flat_tuple([...])",
             )
@@ -42,13 +42,13 @@ def validate(sharding: HloSharding, shape: Shape, num_devices: int | None) -> No
         return
     if sizes and not is_tuple_shape:
         raise VerificationError(
-            f"{sharding} is the sharding of a tuple, but the shape is that of one tensor",
+            f"{cropped(sharding)} is the sharding of a tuple, but the shape is that of one tensor",
             rule="sharding-tuple",
         )
     elements = sharding._tuple_elements
     if len(elements) != len(sizes) and not (len(elements) == 1 and not sizes):
         raise VerificationError(
-            f"{sharding} has {len(elements)} elements, but the tuple has {len(sizes)} tensors",
+            f"{cropped(sharding)} has {len(elements)} elements, but the tuple has {len(sizes)} tensors",
             rule="sharding-tuple",
         )
     for i, (element, leaf) in enumerate(zip(elements, sizes, strict=False)):
@@ -62,7 +62,7 @@ def _validate_leaf(sharding: HloSharding, shape: tuple[int, ...], count: int | N
         elif sharding._kind is OpShardingType.OTHER:
             _check_tiles(sharding, shape, count, path)
     except VerificationError as error:
-        error.notes = (f"the sharding is {sharding}, the shape {shortened(shape)}",)
+        error.notes = (f"the sharding is {cropped(sharding)}, the shape {shortened(shape)}",)
         raise
 
 

@@ -10,7 +10,7 @@ from tests.unit.hlo.notation import build_grid
 
 from sdybridge import hlo
 from sdybridge.errors import SdyBridgeError, VerificationError
-from sdybridge.hlo import IotaTileAssignment, TileAssignment
+from sdybridge.hlo import HloSharding, IotaTileAssignment, OpShardingType, TileAssignment
 
 HUGE = TileAssignment.iota([2**20, 2**20], [2**20, 2**20], [1, 0])
 
@@ -164,3 +164,15 @@ def test_the_empty_grid_has_no_other_shape() -> None:
             TileAssignment.empty().reshape(dims)
     with pytest.raises(VerificationError):
         TileAssignment.empty().index_for(0)
+
+
+def test_errors_stay_short() -> None:
+    listed = HloSharding.tile(TileAssignment.from_array(np.arange(100_000).reshape(-1, 2)))
+    with pytest.raises(VerificationError) as error:
+        listed.validate([4], 2)
+    assert len(str(error.value)) < 400
+    with pytest.raises(VerificationError) as error:
+        HloSharding.subgroup(listed.tile_assignment, [OpShardingType.MANUAL] * 3)
+    assert len(str(error.value)) < 400
+    with pytest.raises(VerificationError, match="got a huge value"):
+        HloSharding.assign_device(10**5000)
