@@ -12,7 +12,7 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sdybridge.errors import Path, SdyBridgeError, VerificationError
 
@@ -43,9 +43,10 @@ def parse_attribute(
 
     Source: shardy/dialect/sdy/ir/parsers.cc.
     """
-    found = fast_path.sharding(text) or fast_path.per_value(text)
-    if found is not None and text.startswith("#"):
-        return found
+    if isinstance(text, str) and text.startswith("#"):
+        found = fast_path.sharding(text) or fast_path.per_value(text)
+        if found is not None:
+            return found
     p = _whole(text, name, target, aliases)
     attr = attribute(p, None, ())
     finish(p)
@@ -151,12 +152,18 @@ def _whole(
     aliases: Mapping[str, str | Attribute] | None,
     spans: dict[Path, Span] | None = None,
 ) -> Parser:
-    if type(text) is not str:
+    if not isinstance(text, str):
         raise TypeError(f"text must be a str, not {type(text).__name__}")
     p = Parser(Source(text, name), target=target, aliases=aliases, spans=spans)
     if p.start() > 0:
         raise p.error("white space or a comment before the attribute", 0, p.start(), help="remove it")
     return p
+
+
+_FAST: dict[type[Attribute], Callable[[str], Attribute | None]] = {
+    TensorShardingAttr: fast_path.sharding,
+    TensorShardingPerValueAttr: fast_path.per_value,
+}
 
 
 def _parse_whole(
@@ -166,13 +173,11 @@ def _parse_whole(
     target: Target,
     aliases: Mapping[str, str | Attribute] | None,
 ) -> T:
-    found: object = None
-    if cls is TensorShardingAttr:
-        found = fast_path.sharding(text)
-    elif cls is TensorShardingPerValueAttr:
-        found = fast_path.per_value(text)
-    if found is not None:
-        return found  # type: ignore[return-value]
+    read_fast = _FAST.get(cls)
+    if read_fast is not None and isinstance(text, str):
+        found = read_fast(text)
+        if found is not None:
+            return found  # type: ignore[return-value]
     p = _whole(text, name, target, aliases)
     attr = stripped(p, cls, ())
     finish(p)

@@ -1,4 +1,4 @@
-"""Shardings that do not fit their mesh: the rule, the path to the offending part, and the error in the text."""
+"""Shardings that do not fit their mesh: the rule, the path to the part, and the error in the text."""
 
 from __future__ import annotations
 

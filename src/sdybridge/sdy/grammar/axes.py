@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.sdy.axis_ref import AxisRefAttr, SubAxisInfoAttr
-from sdybridge.sdy.grammar.core import Parser, alias_value, element, finish, inside_alias, items
+from sdybridge.sdy.grammar.core import Parser, alias_value, element, finish, inside_alias, items, with_article
 from sdybridge.sdy.lists import (
     AllToAllParamAttr,
     AllToAllParamListAttr,
@@ -61,7 +61,9 @@ def _manual_axis(p: Parser, path: Path) -> str:
         value = alias_value(p, alias, hash_start)
         if not isinstance(value, str):
             raise p.error(
-                f"expected an axis name here, but #{alias} is a {value.mnemonic}", hash_start, p.pos
+                f"expected an axis name here, but #{alias} is {with_article(value.mnemonic)}",
+                hash_start,
+                p.pos,
             )
         inner = inside_alias(p, alias, value)
         name = _manual_axis(inner, ())

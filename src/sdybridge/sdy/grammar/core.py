@@ -110,7 +110,7 @@ def _dotted(p: Parser, cls: type[Attribute] | None, mnemonic: str, start: int, p
         inner = re.match(r"<([^<>]*)>|([{\[(\"][^<>]*)$", p.text[p.pos : p.pos + 100])
         body = "" if inner is None else inner[1] or inner[2]
         raise p.error(
-            f"{_a(mnemonic)} stands inside '#sdy<..>'",
+            f"{with_article(mnemonic)} stands inside '#sdy<..>'",
             start,
             p.pos,
             help=f"write #sdy<{mnemonic}{body or '..'}>",
@@ -129,7 +129,7 @@ def _class_of(p: Parser, cls: type[Attribute] | None, mnemonic: str, start: int)
     if not mnemonic:
         raise p.expected("the name of an attribute", "'#sdy.' directly")
     if mnemonic in _NOT_READ:
-        raise p.error(f"{_a(mnemonic)} places no data and is not read", start, p.pos)
+        raise p.error(f"{with_article(mnemonic)} places no data and is not read", start, p.pos)
     if found is None:
         meant = closest(mnemonic, list(by_mnemonic))
         raise p.error(
@@ -139,7 +139,9 @@ def _class_of(p: Parser, cls: type[Attribute] | None, mnemonic: str, start: int)
             help=None if meant is None else f"did you mean {meant}?",
         )
     if cls is not None and cls is not found:
-        raise p.error(f"expected {_a(cls.mnemonic)} here, found {_a(mnemonic)}", start, p.pos)
+        raise p.error(
+            f"expected {with_article(cls.mnemonic)} here, found {with_article(mnemonic)}", start, p.pos
+        )
     return found
 
 
@@ -148,7 +150,9 @@ def _alias(p: Parser, cls: type[Attribute] | None, name: str, start: int) -> Att
     if not isinstance(value, str):
         if cls is not None and type(value) is not cls:
             raise p.error(
-                f"expected {_a(cls.mnemonic)} here, but #{name} is {_a(value.mnemonic)}", start, p.pos
+                f"expected {with_article(cls.mnemonic)} here, but #{name} is {with_article(value.mnemonic)}",
+                start,
+                p.pos,
             )
         return value
     inner = inside_alias(p, name, value)
@@ -157,7 +161,8 @@ def _alias(p: Parser, cls: type[Attribute] | None, name: str, start: int) -> Att
     return attr
 
 
-def _a(mnemonic: str) -> str:
+def with_article(mnemonic: str) -> str:
+    """An attribute's name in a sentence."""
     return f"an {mnemonic}" if mnemonic[0] in "ao" else f"a {mnemonic}"
 
 
