@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.lexer import SUFFIX_ID, matching_bracket, skip_trivia
 from sdybridge.modules.signature import TYPE
+from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from sdybridge.modules.splice import Edit
 
 _CALL = re.compile(
@@ -21,17 +21,17 @@ _CALL = re.compile(
 _RESULT = re.compile(rf" : \((?:{TYPE}(?:, {TYPE})*+)?\) -> (?P<type>(?!tuple<){TYPE})(?=[ \t\n])")
 
 
-def retuple_callbacks(text: str, sharding_at: Callable[[int], str | None]) -> Iterator[Edit]:
-    """The edits that make each callback with one used result return a tuple, and unpack it behind.
+def retuple_callbacks(text: str) -> str:
+    """Make each Python callback with one result that is used return a tuple, and unpack it behind.
 
     Args:
-        text: The program before its shardings were converted.
-        sharding_at: The converted sharding entry of the operation whose dictionary opens at an offset.
+        text: A program whose shardings are converted already.
 
     Source: `stablehlo_round_trip/export_callback_custom_calls.cc` in xla's `service/spmd/shardy`.
     """
     if "pu_callback" not in text:
-        return
+        return text
+    edits: list[Edit] = []
     for hit in _CALL.finditer(text):
         brace = skip_trivia(text, matching_bracket(text, hit.end()))
         if not text.startswith("{", brace):
@@ -42,13 +42,15 @@ def retuple_callbacks(text: str, sharding_at: Callable[[int], str | None]) -> It
         result, of_type = hit["result"], types["type"]
         packed = _fresh(text, f"{result}_tuple")
         line_end = text.find("\n", types.end())
-        line_end = len(text) if line_end < 0 else line_end
-        sharding = sharding_at(brace)
-        attributes = f" {{{sharding}}}" if sharding else ""
-        yield (hit.start("result"), hit.end("result"), packed)
-        yield (types.start("type"), types.end("type"), f"tuple<{of_type}>")
+        sharding = find_entry(text, brace, "mhlo.sharding")
+        attributes = f" {{{text[sharding.span.start : sharding.span.end]}}}" if sharding else ""
         unpack = f"{result} = stablehlo.get_tuple_element {packed}[0]{attributes}"
-        yield (line_end, line_end, f"\n{hit['indent']}{unpack} : (tuple<{of_type}>) -> {of_type}")
+        edits += [
+            (hit.start("result"), hit.end("result"), packed),
+            (types.start("type"), types.end("type"), f"tuple<{of_type}>"),
+            (line_end, line_end, f"\n{hit['indent']}{unpack} : (tuple<{of_type}>) -> {of_type}"),
+        ]
+    return splice(text, edits)
 
 
 def _is_used(text: str, value: str, start: int) -> bool:

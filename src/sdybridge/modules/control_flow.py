@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.lexer import STRING, matching_bracket, skip_trivia
+from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,43 +17,43 @@ if TYPE_CHECKING:
 REPLICATED = 'mhlo.sharding = "{replicated}"'
 
 _OPERATION = re.compile(r'stablehlo\.(while|case|if)("?)[ \t]*\(')
-_EMPTY_SHARDINGS = re.compile(r"#sdy\.sharding_per_value<\s*\[\s*\]\s*>")
+_GENERIC = re.compile(r'"stablehlo\.(?:case|if|while)"')
 _TO_DICTIONARY = re.compile(rf'(?:[^"{{}}\n/]++|{STRING}|/(?!/))*+')
 
 
-def find_missing_shardings(text: str) -> dict[int, Edit | None]:
-    """The `while`, `case` and `if` operations of StableHLO that have no sharding.
+def add_missing_shardings(text: str) -> tuple[str, int]:
+    """Give `{replicated}` to the `while`, `case` and `if` operations of StableHLO without a sharding.
+
+    Args:
+        text: A program whose other shardings are converted already.
 
     Returns:
-        For each of them, by the offset where its dictionary is or belongs, the edit that adds
-        `{replicated}`; None if it has an empty list of shardings, which is to be replaced instead.
+        The new text, and how many shardings were added.
 
     Raises:
         ParseError: Brackets of such an operation do not pair up.
+
+    Source: `exportFunc` in xla's `service/spmd/shardy/stablehlo_round_trip/export_shardings.cc`.
     """
-    missing: dict[int, Edit | None] = {}
+    edits: list[Edit] = []
     for kind, generic, operands in _operations(text):
         after = matching_bracket(text, operands)
         at = _after_regions(text, after) if generic else _after_types(text, after)
         keyword = not generic and text.startswith("attributes", at)
         brace = skip_trivia(text, at + len("attributes")) if keyword else at
         if not text.startswith("{", brace) or (kind == "while" and not generic and not keyword):
-            new = f" attributes {{{REPLICATED}}}" if not generic else f" {{{REPLICATED}}}"
-            at = _back_over_space(text, at)
-            missing[at] = (at, at, new)
-            continue
-        shardy = find_entry(text, brace, "sdy.sharding")
-        if shardy and shardy.value and _EMPTY_SHARDINGS.match(text, shardy.value.start):
-            missing[brace] = None
-        elif not shardy and not find_entry(text, brace, "mhlo.sharding"):
+            while text[at - 1] in " \t\r\n":
+                at -= 1
+            edits.append((at, at, f" {{{REPLICATED}}}" if generic else f" attributes {{{REPLICATED}}}"))
+        elif not find_entry(text, brace, "mhlo.sharding"):
             empty = text.startswith("}", skip_trivia(text, brace + 1))
-            missing[brace] = (brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, ")
-    return missing
+            edits.append((brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, "))
+    return (splice(text, edits), len(edits)) if edits else (text, 0)
 
 
 def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
     """Each control-flow operation outside strings and comments: kind, generic form or not, its `(`."""
-    if not any(name in text for name in ("stablehlo.while", "stablehlo.case", "stablehlo.if")):
+    if "stablehlo.while" not in text and not _GENERIC.search(text):
         return
     for hit in _OPERATION.finditer(text):
         start = hit.start()
@@ -109,9 +110,3 @@ def _type_end(text: str, at: int) -> int:
     found = re.compile(r"[!\w.$]++").match(text, at)
     at = found.end() if found else at
     return matching_bracket(text, at) if text.startswith("<", at) else at
-
-
-def _back_over_space(text: str, at: int) -> int:
-    while at > 0 and text[at - 1] in " \t\r\n":
-        at -= 1
-    return at

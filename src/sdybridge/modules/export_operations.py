@@ -9,36 +9,36 @@ from sdybridge.errors import ConversionError
 from sdybridge.modules.dictionary import read_dictionary
 from sdybridge.modules.lexer import SUFFIX_ID, describe, matching_bracket, parse_error, skip_trivia
 from sdybridge.modules.signature import TYPE
-from sdybridge.modules.sites import SHARDING_BODY
+from sdybridge.modules.sites import SiteKind
 from sdybridge.modules.splice import statement
 from sdybridge.sdy import TensorShardingAttr, parse_prefix
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from sdybridge.modules.export import Export
+    from sdybridge.modules.export_shardings import ShardingExport
+    from sdybridge.modules.sites import Site
 
 _CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
 _COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"})
 _OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
 _OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
 _TYPE = re.compile(TYPE)
-_PLAIN_COPY = re.compile(
-    rf" (?P<operand>%[\w.$#\-]++) (?P<sharding>{SHARDING_BODY}) : (?P<type>tensor<[^<>\n]*+>)(?=\n)"
-)
 
 
-def export_operation(export: Export, name: str, start: int, end: int, *, generic: bool) -> int:
-    """Rewrite the operation whose name is `text[start:end]`; return the offset up to which it is done.
+def export_operation(export: ShardingExport, site: Site) -> int:
+    """Rewrite the operation at `site`; return the offset up to which it is done.
 
     Raises:
         ParseError: The operation is malformed.
         ConversionError: The operation is not supported yet.
     """
+    kind, name, start, end, _ = site
+    generic = kind is SiteKind.GENERIC_OPERATION
     if name == "sdy.mesh":
         return _remove_mesh(export, start)
     if name == "sdy.constant":
         new = "stablehlo.constant"
-        export.edits.append((start, end, f'"{new}"' if generic else new))
+        export.replace(start, end, f'"{new}"' if generic else new)
         return end
     if name == "sdy.sharding_group":
         return _remove_group(export, start, end, generic=generic)
@@ -53,17 +53,20 @@ def export_operation(export: Export, name: str, start: int, end: int, *, generic
     )
 
 
-def _remove_mesh(export: Export, start: int) -> int:
+def _remove_mesh(export: ShardingExport, start: int) -> int:
     """Meshes go, but for one that a collective still names as its replica groups."""
     text = export.text
+    if all(mesh.span.start != start for mesh in export.meshes.operations):
+        export.read_all_meshes()
     mesh = next(mesh for mesh in export.meshes.operations if mesh.span.start == start)
     if not re.search(rf"#stablehlo\.replica_group_mesh_axes<\s*mesh\s*=\s*@{re.escape(mesh.name)}\b", text):
         first, last = statement(text, start, mesh.span.end)
-        export.edits.append((first, last, ""))
+        export.replace(first, last, "")
+        return last
     return mesh.span.end
 
 
-def _remove_group(export: Export, start: int, end: int, *, generic: bool) -> int:
+def _remove_group(export: ShardingExport, start: int, end: int, *, generic: bool) -> int:
     """`sdy.sharding_group %a group_id=3 : T`: the groups have done their work before export."""
     text = export.text
     colon = text.find(":", end)
@@ -73,24 +76,17 @@ def _remove_group(export: Export, start: int, end: int, *, generic: bool) -> int
         raise parse_error(text, start, "the sharding group has no type", end=end)
     at = skip_trivia(text, colon + 1)
     last = matching_bracket(text, at) if text.startswith("(", at) else _type_end(text, at)
-    export.edits.append((*statement(text, start, last), ""))
+    first, last = statement(text, start, last)
+    export.replace(first, last, "")
     return last
 
 
-def _copy(export: Export, name: str, start: int, end: int) -> int:
+def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
     """`sdy.reshard %a <...> {...} : T` and the collectives, `sdy.all_gather [...] %a out_sharding=<...> : T`.
 
     The new operation carries its sharding only, as XLA's does.
     """
     text = export.text
-    plain = _PLAIN_COPY.match(text, end)
-    if plain:
-        known = export.known_copies.get(plain.group("sharding", "type"))
-        if known:
-            known.count += 1
-            new = _copy_text(export, plain["operand"], known.attribute, plain["type"])
-            export.edits.append((start, plain.end(), new))
-            return plain.end()
     at = skip_trivia(text, end)
     collective = name in _COLLECTIVES
     if collective and text.startswith("[", at):
@@ -124,19 +120,13 @@ def _copy(export: Export, name: str, start: int, end: int) -> int:
     type_end = _type_end(text, at_type)
     of_type = text[at_type:type_end]
     converted = export.convert(attr, at, [of_type])
-    if plain and len(export.meshes.scopes) == 1:
-        export.known_copies[plain["sharding"], plain["type"]] = converted
-    export.edits.append((start, type_end, _copy_text(export, operand[0], converted.attribute, of_type)))
+    if not collective:
+        export.remember(text[at:after], of_type, converted)
+    export.replace(start, type_end, export.copy(operand[0], converted, of_type))
     return type_end
 
 
-def _copy_text(export: Export, operand: str, attribute: str, of_type: str) -> str:
-    if export.portable:
-        return f"stablehlo.custom_call @Sharding({operand}) {{{attribute}}} : ({of_type}) -> {of_type}"
-    return f"mhlo.copy {operand} {{{attribute}}} : {of_type}"
-
-
-def _generic_copy(export: Export, start: int, end: int) -> int:
+def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     """`"sdy.reshard"(%a) <{sharding = #sdy.sharding<...>}> {...} : (T) -> T` and the collectives."""
     text = export.text
     operands = skip_trivia(text, end)
@@ -166,7 +156,7 @@ def _generic_copy(export: Export, start: int, end: int) -> int:
         name = '"stablehlo.custom_call"'
         properties = ' <{call_target_name = "Sharding"}>'
     new = f"{name}{arguments}{properties} {{{converted.attribute}}} "
-    export.edits.append((start, after, new))
+    export.replace(start, after, new)
     return after
 
 

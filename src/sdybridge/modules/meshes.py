@@ -73,17 +73,17 @@ class Meshes:
         return at
 
 
-def find_meshes(source: Source) -> Meshes:
-    """Read every mesh operation of a program.
+def find_meshes(source: Source, end: int = -1) -> Meshes:
+    """Read every mesh operation of a program, or those before `end`.
 
     Raises:
         ParseError: A mesh operation is malformed.
         VerificationError: A mesh is not valid, or two meshes of one module have one name.
     """
     operations = tuple(
-        _read_generic(source, start, end) if kind is SiteKind.GENERIC_OPERATION else _read(source, start, end)
-        for kind, _, start, end, _ in find_sites(source.text, MESH_NAME)
-        if kind in {SiteKind.OPERATION, SiteKind.GENERIC_OPERATION}
+        (_read_generic if site.kind is SiteKind.GENERIC_OPERATION else _read)(source, site.start, site.end)
+        for site in find_sites(source.text, MESH_NAME, end)
+        if site.kind in {SiteKind.OPERATION, SiteKind.GENERIC_OPERATION}
     )
     one = len({operation.name for operation in operations}) == len(operations)  # then any look-up is clear
     meshes = Meshes(operations, _scopes(source.text, one=one))

@@ -178,6 +178,12 @@ class Operation:
             ends.append(self.signature.start)
         return _uses(text, self.name_end, min(ends, default=self.end))
 
+    def operand_span(self, index: int) -> Span:
+        """Where the operand of that number stands; the name if the text has none."""
+        name = self.operands[index] if index < len(self.operands) else None
+        at = self.source.text.find(name, self.name_end, self.end) if name else -1
+        return Span(at, at + len(name)) if name and at >= 0 else self.name_span
+
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The discardable attributes; with the properties where the printer merges them."""
@@ -191,15 +197,19 @@ class Operation:
 
     def attribute(self, key: str) -> Entry | None:
         """The entry under `key`, of the dictionaries or else of the properties."""
-        text = self.source.text
         spans = (*self.dictionaries, self.properties) if self.properties else self.dictionaries
-        for span in spans:
-            if text.find(key, span.start, span.end) < 0:  # most dictionaries are told apart by this alone
-                continue
-            for entry in read_dictionary(text, span.start):
-                if entry.key == key:
-                    return entry
-        return None
+        return next((entry for span in spans if (entry := self.entry_of(span, key))), None)
+
+    def entries_of(self, dictionary: Span) -> tuple[Entry, ...]:
+        """The entries of one dictionary."""
+        return read_dictionary(self.source.text, dictionary.start)
+
+    def entry_of(self, dictionary: Span | None, key: str) -> Entry | None:
+        """The entry under `key` of one dictionary."""
+        text = self.source.text
+        if dictionary is None or text.find(key, dictionary.start, dictionary.end) < 0:
+            return None  # most dictionaries are told apart by this alone
+        return next((e for e in read_dictionary(text, dictionary.start) if e.key == key), None)
 
     @property
     def symbol(self) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.modules.lexer import STRING, skip_trivia, string_end
 
@@ -25,89 +25,116 @@ class SiteKind(enum.Enum):
     ATTRIBUTE = "attribute"
 
 
-_KEY, _OPERATION, _GENERIC, _ATTRIBUTE = SiteKind  # attribute look-up in an enum is slow
+class Site(NamedTuple):
+    """One use of a Shardy name.
 
-Site = tuple[SiteKind, str, int, int, "str | None"]
-"""One use of a Shardy name, as a plain tuple (a large program has very many):
+    Attributes:
+        kind: How it is used.
+        name: The full name: `sdy.sharding`, `xla.sdy.manual_axes`, `sdy.mesh`.
+        start: Offset of its first character; of the quote before it for a generic operation, of the `#`
+            for an attribute.
+        end: Offset past the name and its quote; for a key, that of its value.
+        value: For a key, the text of its value if that is a sharding as the printer writes them;
+            otherwise None, and a parser has to read it.
+    """
 
-- how it is used,
-- the full name: `sdy.sharding`, `xla.sdy.manual_axes`, `sdy.mesh`,
-- the offset of its first character; of the quote before it for a generic operation, of the `#` for an
-  attribute,
-- the offset past the name and its quote; for a key, that of its value,
-- for a key, the text of its value if that is a sharding as the printer writes them, without inlined meshes
-  and escapes; otherwise None, and a parser has to read it.
-"""
+    kind: SiteKind
+    name: str
+    start: int
+    end: int
+    value: str | None
+
 
 SHARDING_BODY = r'<[^<>"\\/]*+(?:"[^"\\\n<>]*+"[^<>"\\/]*+)*+>'
-_SHARDING = rf"#sdy\.sharding(?:{SHARDING_BODY}|_per_value<\[{SHARDING_BODY}(?:, {SHARDING_BODY})*+\]>)"
-_NAME = re.compile(rf"(sdy\.[\w.$\-]++)(?:(\s*+=\s*+)({_SHARDING})?)?(?:#sdy\.)?")
-MESH_NAME = re.compile(r"(sdy\.mesh)(?![\w.$\-])(\s*+=\s*+)?()")
+"""Pattern of a sharding's body as the printer writes it, without inlined meshes, escapes and comments."""
+
+_RULE = r"#sdy\.op_sharding_rule<(?:[^\"<>\n\-]++|->|-)*+>"
+
+NAME = re.compile(
+    rf"(?P<name>sdy\.[\w.$\-]++)"
+    rf"(?:(?P<equals>\s*+=\s*+)(?:(?P<value>#sdy\.sharding{SHARDING_BODY})"
+    rf"|(?P<values>#sdy\.sharding_per_value<\[{SHARDING_BODY}(?:, {SHARDING_BODY})*+\]>)"
+    rf"(?:, sdy\.sharding_rule = {_RULE})?"
+    rf"|(?P<rule>{_RULE})|#sdy\.)?"
+    rf"| (?P<operand>%[\w$.#\-]++) (?P<sharding>{SHARDING_BODY})"
+    rf"(?: \{{sdy\.sharding_rule = {_RULE}\}})? : (?P<type>tensor<[^\n<>]*+>)(?=[ \n]))?"
+)
+"""Pattern of a Shardy name, and behind it what the printer most often writes there."""
+
+RULE_ENTRY = re.compile(rf", sdy\.sharding_rule = {_RULE}")
+"""Pattern of the entry that often follows a list of shardings in the output of Shardy's passes."""
+
+MESH_NAME = re.compile(r"(?P<name>sdy\.mesh)(?![\w.$\-])(?P<equals>\s*+=\s*+)?(?P<value>)(?P<values>)")
 """Pattern for `find_sites` that finds mesh operations (and mesh attributes) only."""
 
 _CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
-_BEFORE_NAME = frozenset(["", *" \t\r\n{}()[]<>,="])
-_FLAT = re.compile(rf'(?:[^"/()\[\]{{}}<>]++|{STRING})*+')
+_BEFORE_NAME = frozenset(" \t\r\n{}()[]<>,=")
+_FLAT = rf'(?:[^"/()\[\]{{}}<>]++|{STRING})*+'
+_GROUP = rf"\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}(?:\[{_FLAT}\]{_FLAT})?>"
+_BALANCED = re.compile(rf'(?:[^"/()\[\]{{}}<>]++|{STRING}|{_GROUP})*+')
 _UNMATCHED = re.compile(rf'[^"/()\[\]{{}}<>\-]++|{STRING}|//[^\n]*+|->|<=|>=|.', re.DOTALL)
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
-def find_sites(text: str, pattern: re.Pattern[str] = _NAME) -> Iterator[Site]:
+def find_sites(text: str, pattern: re.Pattern[str] = NAME, end: int = -1) -> Iterator[Site]:
     """Every Shardy name in `text` that is code, in order.
 
     Args:
         text: A whole MLIR text.
-        pattern: What to look for: every name, or `MESH_NAME`.
+        pattern: What to look for: `NAME` or `MESH_NAME`.
+        end: Where to stop; negative for the end of the code.
 
     Raises:
         ParseError: A string that holds such a name does not end on its line.
 
     Example:
-        >>> [name for _, name, _, _, _ in find_sites('%0 = sdy.reshard %a <@m, [{}]> {b = "sdy.c"}')]
+        >>> [site.name for site in find_sites('%0 = sdy.reshard %a <@m, [{}]> {b = "sdy.c"}')]
         ['sdy.reshard']
     """
-    end = _resource_section(text)
-    count = text.count
-    code = 0  # an offset before which everything is read, and which is itself outside strings and comments
-    special = -1  # the first backslash or slash from `code` on
-    for hit in pattern.finditer(text, 0, end):
-        start = hit.start()
-        if start < code:
-            continue
-        if special < code:
-            special = min(at if (at := text.find(mark, code)) >= 0 else end for mark in "\\/")
-        if special < start or count('"', code, start) & 1:
-            line = text.rfind("\n", code, start) + 1
-            stop = _CODE.match(text, line or code, start).end()  # type: ignore[union-attr]  (always matches)
-            if stop < start:  # a string or comment opens at `stop` and reaches over `start`
-                code = string_end(text, stop) if text[stop] == '"' else _line_end(text, start)
-                if (
-                    stop == start - 1
-                    and code == hit.end(1) + 1
-                    and text.startswith("(", skip_trivia(text, code))
-                ):
-                    yield _GENERIC, hit[1], stop, code, None
-                continue
-        code = start
-        name, equals, value = hit.groups()
-        before = text[start - 1] if start else "\n"
-        if before in _BEFORE_NAME:
-            if equals:
-                yield _KEY, name, start, hit.end(2), value
-            else:
-                yield _operation_or_key(text, name, start, hit.end(1))
-        elif before == "#":
-            yield _ATTRIBUTE, name, start - 1, hit.end(1), None
-        elif equals and text.startswith("xla.", start - 4) and text[start - 5 : start - 4] in _BEFORE_NAME:
-            yield _KEY, "xla." + name, start - 4, hit.end(2), None
+    code = 0
+    for hit in pattern.finditer(text, 0, code_end(text) if end < 0 else end):
+        if hit.start() >= code:
+            site, code = read_site(text, hit, code)
+            if site:
+                yield site
 
 
-def _operation_or_key(text: str, name: str, start: int, end: int) -> Site:
-    """The use of a name with no `=` right behind it: a comment may still stand before one."""
+def read_site(text: str, hit: re.Match[str], code: int) -> tuple[Site | None, int]:
+    """The use of the name that `NAME` matched, None if it is no code or part of another name.
+
+    Args:
+        text: The whole text.
+        hit: The match.
+        code: An offset before it, outside strings and comments.
+
+    Returns:
+        The use, and an offset outside strings and comments up to which nothing more of it is to be read.
+    """
+    start, end = hit.span("name")
+    line = text.rfind("\n", code, start) + 1
+    stop = _CODE.match(text, line or code, start).end()  # type: ignore[union-attr]  (matches the empty string)
+    if stop < start:  # a string or comment opens at `stop` and reaches over `start`
+        if text[stop] != '"':
+            return None, _line_end(text, start)
+        code = string_end(text, stop)
+        if stop == start - 1 and code == end + 1 and text.startswith("(", skip_trivia(text, code)):
+            return Site(SiteKind.GENERIC_OPERATION, hit["name"], stop, code, None), code
+        return None, code
+    before = text[start - 1] if start else "\n"
+    if before == "#":
+        return Site(SiteKind.ATTRIBUTE, hit["name"], start - 1, end, None), end
+    if before in _BEFORE_NAME:
+        name = hit["name"]
+    elif text.startswith("xla.", start - 4) and (start == 4 or text[start - 5] in _BEFORE_NAME):
+        start -= 4
+        name = "xla." + hit["name"]
+    else:
+        return None, end
     equals = skip_trivia(text, end)
     if text.startswith("=", equals):
-        return _KEY, name, start, skip_trivia(text, equals + 1), None
-    return _OPERATION, name, start, end, None
+        value = hit["value"] or hit["values"] or None
+        return Site(SiteKind.KEY, name, start, skip_trivia(text, equals + 1), value), end
+    return Site(SiteKind.OPERATION, name, start, end, None), end
 
 
 def opening_brace(text: str, at: int) -> int:
@@ -116,24 +143,25 @@ def opening_brace(text: str, at: int) -> int:
     >>> opening_brace('{a = {b = "}"}, c = 1}', 16)
     0
     """
-    brace = text.rfind("{", 0, at)
-    for _ in range(8):  # almost always the nearest brace, or one before a nested dictionary
-        if brace < 0:
-            break
-        if _FLAT.fullmatch(text, brace + 1, at):
-            return brace
-        between = text[brace:at]
-        if not between.count('"') & 1 and '\\"' not in between and "//" not in between:
-            opened = _unmatched_opener(text, brace, at)
-            if opened >= 0:
-                return opened
-        brace = text.rfind("{", 0, brace)
+    brace = near_brace(text, at, 0)
+    if brace >= 0:
+        return brace
     start = at
     while start > 0:  # read ever more lines, each time from a line start
         start = text.rfind("\n", 0, max(0, 2 * start - at - 1)) + 1
         opened = _unmatched_opener(text, start, at)
         if opened >= 0:
             return opened
+    return -1
+
+
+def near_brace(text: str, at: int, floor: int) -> int:
+    """As `opening_brace`, but -1 unless it stands close by, behind `floor`, and with little in between."""
+    brace = at
+    for _ in range(3):  # almost always the nearest brace, or the one before a nested dictionary
+        brace = text.rfind("{", floor, brace)
+        if brace < 0 or _BALANCED.fullmatch(text, brace + 1, at):
+            return brace
     return -1
 
 
@@ -155,7 +183,7 @@ def _unmatched_opener(text: str, start: int, end: int) -> int:
     return opened[-1] if opened else -1
 
 
-def _resource_section(text: str) -> int:
+def code_end(text: str) -> int:
     """The offset where the trailing `{-# ... #-}` section starts, or the end of the text."""
     at = text.rfind("\n{-#") if text.endswith(("#-}", "#-}\n")) else -1
     return len(text) if at < 0 else at

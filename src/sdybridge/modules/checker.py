@@ -1,0 +1,292 @@
+"""What all verification of modules shares: attributes in place, meshes by name, the rules of one sharding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from sdybridge.errors import VerificationError
+from sdybridge.modules.types import is_shaped, rank_of, tuple_elements
+from sdybridge.sdy import (
+    Attribute,
+    MeshAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+    locate,
+    parse_prefix,
+    verify_sharding,
+)
+from sdybridge.sdy.printer import symbol
+from sdybridge.sdy.suggestions import closest
+from sdybridge.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sdybridge.errors import Path, SdyBridgeError
+    from sdybridge.modules.operations import Operation, OperationTree
+    from sdybridge.modules.values import Scope
+    from sdybridge.target import Target
+
+A = TypeVar("A", bound=Attribute)
+
+
+class AlreadyReportedError(Exception):
+    """A check needs something that has an error of its own, which is reported where it stands."""
+
+
+@dataclass(slots=True, eq=False)
+class ModuleScope:
+    """A module, as far as shardings in it care.
+
+    Attributes:
+        meshes: Its own meshes by name; None for one whose text has an error.
+        outer: The module around it.
+    """
+
+    meshes: dict[str, MeshAttr | None] = field(default_factory=dict)
+    outer: ModuleScope | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Where an operation stands.
+
+    Attributes:
+        module: The innermost module around it.
+        parent: The operation whose region it is in; None at the top of the text.
+        manual_axes: The axes that are manual here, with the operation that made them so.
+        scope: The values that are visible here.
+    """
+
+    module: ModuleScope
+    parent: Operation | None
+    manual_axes: Mapping[str, Operation]
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A sharding and its place in the text.
+
+    Attributes:
+        sharding: The sharding.
+        start: Where the attribute that it is in starts.
+        cls: The class of that attribute.
+        path: The way from that attribute to the sharding.
+        where: What carries it, for a note: `argument 0 of function @main`.
+    """
+
+    sharding: TensorShardingAttr
+    start: int
+    cls: type[Attribute]
+    path: Path
+    where: str
+
+
+class Checker:
+    """One text under verification.
+
+    Attributes:
+        source: The text.
+        tree: Its operations.
+        target: Whose grammar to follow.
+        aliases: The attribute aliases, without their `#`, with the text they stand for.
+        read_at: Where attributes have been read already.
+    """
+
+    def __init__(self, tree: OperationTree, target: Target) -> None:
+        self.source = tree.source
+        self.text = tree.source.text
+        self.tree = tree
+        self.target = target
+        self.aliases = {
+            name[1:]: self.text[span.start : span.end]
+            for name, span in tree.aliases.items()
+            if name.startswith("#")
+        }
+        self.read_at: set[int] = set()
+        self.errors: list[SdyBridgeError] = []
+
+    def read(self, start: int, cls: type[A]) -> tuple[A, int]:
+        """The attribute of class `cls` at `start`, in whichever form, and the offset past it.
+
+        Raises:
+            ParseError: The text there is not one.
+            VerificationError: It holds an invalid mesh.
+        """
+        self.read_at.add(start)
+        return parse_prefix(self.source, start, cls, target=self.target, aliases=self.aliases)
+
+    def place_of(self, start: int, cls: type[Attribute], path: Path) -> Span:
+        """The span of the part at `path` of the attribute at `start`."""
+        error = VerificationError("", rule="", path=path)
+        located = locate(error, self.source, start, cls, target=self.target, aliases=self.aliases)
+        return located.span or Span(start, start)
+
+    def error(
+        self,
+        rule: str,
+        message: str,
+        span: Span,
+        *,
+        notes: Sequence[str] = (),
+        help: str | None = None,  # noqa: A002
+    ) -> VerificationError:
+        """A located `VerificationError`."""
+        return VerificationError(message, rule=rule, source=self.source, span=span, notes=notes, help=help)
+
+    def error_at(
+        self,
+        placed: Placed,
+        rule: str,
+        message: str,
+        path: Path = (),
+        *,
+        notes: Sequence[str] = (),
+        help: str | None = None,  # noqa: A002
+    ) -> SdyBridgeError:
+        """A `VerificationError` about the part at `path` of a sharding."""
+        error = VerificationError(message, rule=rule, path=path, notes=notes, help=help)
+        return self.in_place(error, placed)
+
+    def in_place(self, error: VerificationError, placed: Placed) -> SdyBridgeError:
+        """The error, located in the text, with a note about what carries the sharding."""
+        error.path = (*placed.path, *error.path)
+        error.notes = (*error.notes, f"in {placed.where}")
+        return locate(error, self.source, placed.start, placed.cls, target=self.target, aliases=self.aliases)
+
+    def at(self, operation: Operation) -> str:
+        """`name at line:column`, for notes."""
+        line, column = self.source.location(operation.start)
+        return f"{operation.full_name} at {line}:{column}"
+
+    def mesh_of(self, placed: Placed, context: Context) -> MeshAttr:
+        """The mesh that a sharding is on.
+
+        Raises:
+            VerificationError: `unknown-mesh`.
+            AlreadyReportedError: The mesh is declared, but its text has an error.
+        """
+        ref = placed.sharding.mesh_or_ref
+        if isinstance(ref, MeshAttr):
+            return ref
+        meshes = context.module.meshes
+        if ref in meshes:
+            mesh = meshes[ref]
+            if mesh is None:
+                raise AlreadyReportedError
+            return mesh
+        known = list(meshes)
+        meant = closest(ref, known)
+        notes = [f"its meshes are {', '.join(map(symbol, known[:12]))}" if known else "it has no meshes"]
+        outer = context.module.outer
+        while outer:
+            if ref in outer.meshes:
+                notes.append(
+                    f"a module around it has {symbol(ref)}, but only the innermost module is searched"
+                )
+                break
+            outer = outer.outer
+        raise self.error_at(
+            placed,
+            "unknown-mesh",
+            f"the module has no mesh {symbol(ref)}",
+            ("mesh_or_ref",),
+            notes=notes,
+            help=f"did you mean {symbol(meant)}?" if meant else None,
+        )
+
+    def verify(self, placed: Placed, type_text: str | None, context: Context) -> None:
+        """All rules of one sharding of a value of the given type (None: unknown), in upstream's order.
+
+        Raises:
+            VerificationError: The first rule that is broken.
+        """
+        sharding = placed.sharding
+        mesh = self.mesh_of(placed, context)
+        rank = None
+        if type_text is not None and not mesh.is_maximal:
+            rank = self.rank_to_shard(placed, type_text)
+        try:
+            verify_sharding(sharding, mesh, rank=rank, manual_axes=context.manual_axes)
+        except VerificationError as error:
+            if error.rule == "rank-mismatch":
+                error.notes = (*error.notes, f"the type is {_short(type_text or '')}")
+            if error.rule == "axis-is-manual":
+                owners = [owner for name, owner in context.manual_axes.items() if sharding.is_bound(name)]
+                error.notes = (*error.notes, *(f"by {self.at(owner)}" for owner in owners[:1]))
+            raise self.in_place(error, placed) from None
+
+    def rank_to_shard(self, placed: Placed, type_text: str) -> int | None:
+        """The rank that the sharding of a value of this type must have; None for no tensor at all.
+
+        Raises:
+            VerificationError: `tuple-size`, `non-shaped-rank`, `unranked-type`.
+        """
+        elements = tuple_elements(type_text)
+        if elements is not None and len(elements) != 1:
+            count = f"{len(elements)} elements" if elements else "no elements"
+            message = f"a tuple of {count} cannot have a sharding"
+            raise self.error_at(placed, "tuple-size", message, notes=[f"the type is {_short(type_text)}"])
+        inner = elements[0] if elements else type_text
+        if not is_shaped(inner):
+            sharding = placed.sharding
+            for part in ("dim_shardings", "replicated_axes", "unreduced_axes"):
+                if getattr(sharding, part):
+                    what = part.replace("_", " ").replace("dim ", "dimension ")
+                    raise self.error_at(
+                        placed,
+                        "non-shaped-rank",
+                        f"a value of type {_short(type_text)} is no tensor, so its sharding has no {what}",
+                        (part,),
+                        help="write `[]` and no axis lists",
+                    )
+            return 0
+        rank = rank_of(inner)
+        if rank is None:
+            message = f"a value of type {_short(type_text)} has no known rank, so it cannot have a sharding"
+            raise self.error_at(placed, "unranked-type", message)
+        return rank
+
+    def verify_per_value(
+        self,
+        attr: TensorShardingPerValueAttr,
+        start: int,
+        types: Sequence[str | None],
+        context: Context,
+        where: str,
+        kind: str,
+    ) -> list[Placed]:
+        """The rules of one sharding per value; `kind` is `result` or `operand`.
+
+        Raises:
+            VerificationError: The first rule that is broken.
+        """
+        if len(attr.shardings) != len(types):
+            raise self.error(
+                "sharding-count",
+                f"{_count(len(attr.shardings), 'sharding')} for {_count(len(types), kind)}",
+                self.place_of(start, TensorShardingPerValueAttr, ("shardings",)),
+                notes=[f"in {where}"],
+            )
+        placed = []
+        for index, (sharding, type_text) in enumerate(zip(attr.shardings, types, strict=True)):
+            one = Placed(
+                sharding,
+                start,
+                TensorShardingPerValueAttr,
+                ("shardings", index),
+                f"{kind} {index} of {where}",
+            )
+            self.verify(one, type_text, context)
+            placed.append(one)
+        return placed
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."

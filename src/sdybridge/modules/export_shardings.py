@@ -1,0 +1,409 @@
+"""The main pass of export: every sharding and every operation of Shardy's in a text, converted in place."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
+from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.hlo import HloSharding
+from sdybridge.modules.attributes import attribute_end, find_aliases, has_alias, quote
+from sdybridge.modules.dictionary import find_entry
+from sdybridge.modules.export_operations import export_operation
+from sdybridge.modules.lexer import parse_error
+from sdybridge.modules.meshes import find_meshes
+from sdybridge.modules.signature import result_types, sharding_rank, value_type
+from sdybridge.modules.sites import NAME, RULE_ENTRY, SiteKind, code_end, near_brace, opening_brace, read_site
+from sdybridge.modules.splice import removal
+from sdybridge.sdy import (
+    ManualAxesAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+    locate,
+    parse_prefix,
+    verify_sharding,
+)
+from sdybridge.source import Source, Span
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sdybridge.bridge import Loss
+    from sdybridge.modules.sites import Site
+    from sdybridge.sdy import MeshAttr
+
+_REPEATED = frozenset({"value", "values", "rule", "type"})
+_PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
+_REPORT_EVERY = 1 << 20  # characters between two progress reports
+_LONGEST_TAIL = 2000  # characters behind a sharding that are looked at as its context
+
+
+class ConstraintForm(enum.Enum):
+    """How a sharding constraint or reshard is written after export.
+
+    Attributes:
+        COPY: `mhlo.copy`, as XLA's pipeline writes it. Needs a consumer that knows the mhlo dialect.
+        CUSTOM_CALL: `stablehlo.custom_call @Sharding`, which every StableHLO consumer reads.
+    """
+
+    COPY = "mhlo.copy"
+    CUSTOM_CALL = "stablehlo.custom_call @Sharding"
+
+
+@dataclass
+class ConvertedSharding:
+    """One distinct sharding text of a program, and what became of it.
+
+    Attributes:
+        before: The Shardy text: `#sdy.sharding<...>`, `#sdy.sharding_per_value<...>` or `<...>`.
+        after: The HLO text, a tuple `{{...}, {...}}` for several values.
+        count: At how many places it stands.
+        first: The offset of the first of them.
+        losses: What the HLO form does not hold.
+    """
+
+    before: str
+    after: str
+    count: int
+    first: int
+    losses: tuple[Loss, ...]
+
+    @functools.cached_property
+    def attribute(self) -> str:
+        """The dictionary entry that holds the HLO text."""
+        return f"mhlo.sharding = {quote(self.after)}"
+
+
+class ShardingExport:
+    """One export under way: what is known of the program, and the new text so far."""
+
+    def __init__(self, source: Source, target: Target, constraints: ConstraintForm) -> None:
+        self.source = source
+        self.text = source.text
+        self.target = target
+        self.constraints = constraints
+        self.operations: Counter[str] = Counter()
+        self.has_aliases = False
+        self.meshes = find_meshes(source, self.text.find("func.func"))
+        self._all_meshes = False
+        self._pieces: list[str] = []  # the new text
+        self._end = 0  # where the part of the old text ends that the pieces stand for
+        self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
+        self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
+
+    @functools.cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """The text of every attribute alias; only read for a program that uses one."""
+        return {name: alias.value for name, alias in find_aliases(self.text).items()}
+
+    @property
+    def shardings(self) -> tuple[ConvertedSharding, ...]:
+        """Every distinct sharding that was converted, most frequent first."""
+        return tuple(sorted(self._converted.values(), key=lambda s: (-s.count, s.first)))
+
+    def run(self, progress: Callable[[int], None] | None = None) -> str:  # noqa: C901  (the one hot loop)
+        """Convert the whole text; return the new one."""
+        text = self.text
+        count, rfind, contexts = text.count, text.rfind, self._contexts
+        report_at = _REPORT_EVERY if progress else len(text) + 1
+        done = 0  # an offset outside strings and comments before which everything is done
+        brace = -1  # of the dictionary that the last key stood in
+        special = -1  # the first escape or comment from `done` on
+        for hit in NAME.finditer(text, 0, code_end(text)):
+            start = hit.start()
+            if start < done:
+                continue
+            if start >= report_at and progress:
+                progress(start)
+                report_at = start + _REPORT_EVERY
+            if special < done:
+                special = _next_special(text, done)
+            if special > start and not count('"', done, start) & 1:
+                # A large program repeats few contexts very often: these need no closer look.
+                if hit.lastgroup == "value" and text[start - 1] == "{":
+                    converted = contexts.get((text[rfind(" ", done, start - 2) : start - 1], hit["value"]))
+                    if converted:
+                        converted.count += 1
+                        self._pieces += (text[self._end : start], converted.attribute)
+                        done = self._end = hit.end()
+                        continue
+                elif hit.lastgroup in _REPEATED and self._repeat(hit, start, done):
+                    done = hit.end()
+                    continue
+            site, code = read_site(text, hit, done)
+            if site is None:
+                done = code
+            elif site.kind is SiteKind.KEY:
+                # Most dictionaries open right before the key, or held the key before this one.
+                if text[site.start - 1] == "{":
+                    brace = site.start - 1
+                elif brace < 0 or text[done : site.start] != ", ":
+                    brace = opening_brace(text, site.start)
+                done = self._key(site, brace)
+            elif site.kind is SiteKind.ATTRIBUTE:  # in an alias definition, or in an attribute that stays
+                self.has_aliases = True
+                done = code
+            else:
+                self.operations[site.name] += 1
+                done = export_operation(self, site)
+        if progress:
+            progress(len(text))
+        return "".join([*self._pieces, text[self._end :]])
+
+    def replace(self, start: int, end: int, new: str) -> None:
+        """Let `new` take the place of `text[start:end]`, which must lie behind all replaced before."""
+        self._pieces += (self.text[self._end : start], new)
+        self._end = end
+
+    def _repeat(self, hit: re.Match[str], start: int, done: int) -> bool:
+        """Convert what stands in a context seen before; False if it does not."""
+        text = self.text
+        end = hit.end()
+        if hit.lastgroup == "type":
+            converted = self._contexts.get((hit["type"], hit["sharding"]))
+            if not converted:
+                return False
+            self.operations[hit["name"]] += 1
+            new = self.copy(hit["operand"], converted, hit["type"])
+        elif hit.lastgroup == "rule":
+            if text[start - 2 : start] == " {" and text[end] == "}" and text[start - 3] not in "s=":
+                self.replace(start - 2, end + 1, "")  # the whole dictionary, not behind `attributes`
+                return True
+            return False
+        else:
+            brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, done)
+            if brace < 0:
+                return False
+            if hit.lastgroup == "value":
+                context = text[text.rfind(" ", done, brace - 1) : brace], hit["value"]
+            elif _is_own(text, brace, start):
+                context = _tail(text, end), hit["values"]
+            else:
+                return False
+            converted = self._contexts.get(context)
+            if not converted:
+                return False
+            new = converted.attribute
+        converted.count += 1
+        self.replace(start, end, new)
+        return True
+
+    def _key(self, site: Site, brace: int) -> int:
+        """Convert or remove the dictionary entry at `site`; return where its value ends."""
+        text = self.text
+        _, name, start, at, _ = site
+        end = attribute_end(text, at)
+        if brace < 0:
+            raise parse_error(text, start, f"the key {name} stands outside of any dictionary", end=end)
+        if not _is_own(text, brace, brace) or (name != "sdy.sharding" and name not in _PASS_KEYS):
+            return end
+        if name == "sdy.sharding_rule" or (name == "xla.sdy.manual_axes" and not value_type(text, brace)):
+            self._remove_entry(start, end)
+        elif name == "sdy.sharding":
+            attr = self._parse(at, end, site.value)
+            if isinstance(attr, TensorShardingAttr):
+                self._convert_value(site, brace, end, attr)
+            elif attr.shardings:
+                return self._convert_results(site, brace, end, attr)
+            else:  # an empty list is no sharding
+                self._remove_entry(start, end)
+        return end
+
+    def _convert_value(self, site: Site, brace: int, end: int, attr: TensorShardingAttr) -> None:
+        """Convert the sharding of the argument or result whose dictionary opens at `brace`."""
+        text = self.text
+        of_type = value_type(text, brace)
+        if of_type is None and _character_before(text, brace) not in "[,":
+            raise VerificationError(
+                "an operation's shardings must be a list, one for each of its results",
+                rule="carrier-kind",
+                source=self.source,
+                span=Span(site.end, end),
+                help=f"write `#sdy.sharding_per_value<[{attr.stripped}]>`",
+            )
+        converted = self.convert(attr, site.end, [of_type])
+        if site.value and of_type and len(self.meshes.scopes) == 1:
+            before = text[text.rfind(" ", 0, brace - 1) : brace]
+            if before.strip(" (") == of_type:
+                self._contexts[before, site.value] = converted
+        self.replace(site.start, end, converted.attribute)
+
+    def _convert_results(self, site: Site, brace: int, end: int, attr: TensorShardingPerValueAttr) -> int:
+        """Convert the shardings of the results of the operation whose dictionary opens at `brace`; return the end."""
+        text = self.text
+        types = self._result_types(brace, Span(site.end, end), attr)
+        rule = RULE_ENTRY.match(text, end)
+        end = rule.end() if rule else end
+        converted = self.convert(attr, site.end, types, self._manual_axes(brace))
+        if site.value and _is_own(text, brace, site.start) and len(self.meshes.scopes) == 1:
+            self._contexts[_tail(text, end), site.value] = converted
+        self.replace(site.start, end, converted.attribute)
+        return end
+
+    def copy(self, operand: str, converted: ConvertedSharding, of_type: str) -> str:
+        """The operation that a sharding constraint on `operand` becomes, without its result."""
+        entry = f"{{{converted.attribute}}}"
+        if self.constraints is ConstraintForm.CUSTOM_CALL:
+            return f"stablehlo.custom_call @Sharding({operand}) {entry} : ({of_type}) -> {of_type}"
+        return f"mhlo.copy {operand} {entry} : {of_type}"
+
+    def remember(self, sharding: str, of_type: str, converted: ConvertedSharding) -> None:
+        """Let other constraints with this text and type be converted without another look."""
+        if len(self.meshes.scopes) == 1:
+            self._contexts[of_type, sharding] = converted
+
+    def aliases_in(self, value: str) -> Mapping[str, str] | None:
+        """The aliases, if the text of an attribute refers to any; finding them means reading all lines."""
+        return self.aliases if has_alias(value) else None
+
+    def read_all_meshes(self) -> None:
+        """Look for meshes in the whole text: almost always, all of them stand before the first function."""
+        if not self._all_meshes:
+            self._all_meshes = True
+            self.meshes = find_meshes(self.source)
+            self._contexts.clear()
+
+    def convert(
+        self,
+        attr: TensorShardingAttr | TensorShardingPerValueAttr,
+        at: int,
+        types: Sequence[str | None],
+        manual_axes: tuple[str, ...] = (),
+    ) -> ConvertedSharding:
+        """Convert the attribute at offset `at` that annotates values of `types` (None: not known)."""
+        shardings = attr.shardings if isinstance(attr, TensorShardingPerValueAttr) else (attr,)
+        meshes = self.meshes.at(at)
+        if any(isinstance(s.mesh_or_ref, str) and s.mesh_or_ref not in meshes for s in shardings):
+            self.read_all_meshes()
+            meshes = self.meshes.at(at)
+        i = 0
+        try:
+            for i, (sharding, value) in enumerate(zip(shardings, types, strict=True)):  # noqa: B007
+                mesh = resolve_mesh(sharding, meshes)
+                verify_sharding(sharding, mesh, rank=sharding_rank(value), manual_axes=manual_axes)
+            key = (attr, manual_axes, self.meshes.scope_index(at))
+            converted = self._converted.get(key)
+            if converted is None:
+                converted = self._converted[key] = self._convert(attr, shardings, meshes, manual_axes, at)
+            converted.count += 1
+        except VerificationError as error:
+            if not isinstance(attr, TensorShardingAttr):
+                error.path = ("shardings", i, *error.path)
+            raise locate(
+                error, self.source, at, type(attr), target=self.target, aliases=self.aliases
+            ) from None
+        except SdyBridgeError as error:
+            raise error.located(self.source, Span(at, attribute_end(self.text, at))) from None
+        return converted
+
+    def _convert(
+        self,
+        attr: TensorShardingAttr | TensorShardingPerValueAttr,
+        shardings: Sequence[TensorShardingAttr],
+        meshes: Mapping[str, MeshAttr],
+        manual_axes: tuple[str, ...],
+        at: int,
+    ) -> ConvertedSharding:
+        target = self.target
+        hlo = [convert_to_hlo_sharding(s, meshes, manual_axes=manual_axes, target=target) for s in shardings]
+        whole = hlo[0] if len(hlo) == 1 else HloSharding.flat_tuple(hlo)
+        losses = [
+            loss for s in shardings for loss in export_losses(s, resolve_mesh(s, meshes), target=target)
+        ]
+        after = whole.to_string(include_metadata=target is Target.NEWER, target=target)
+        return ConvertedSharding(str(attr), after, 0, at, tuple(losses))
+
+    def _parse(self, at: int, end: int, value: str | None) -> TensorShardingAttr | TensorShardingPerValueAttr:
+        """The sharding at `at`, which may be an alias; `value` is its text if that is plain."""
+        spelled = self.text[at:end]
+        aliases = self.aliases_in(spelled)
+        seen = set()
+        while aliases and spelled[1:] in aliases and spelled not in seen:
+            seen.add(spelled)
+            spelled = aliases[spelled[1:]]
+        if not spelled.startswith("#"):
+            raise VerificationError(
+                "`sdy.sharding` must hold a sharding",
+                rule="carrier-kind",
+                source=self.source,
+                span=Span(at, end),
+                help="write `#sdy.sharding<...>` on a value, `#sdy.sharding_per_value<...>` on an operation",
+            )
+        per_value = spelled.startswith(("#sdy.sharding_per_value", "#sdy<sharding_per_value"))
+        cls = TensorShardingPerValueAttr if per_value else TensorShardingAttr
+        if value:
+            with contextlib.suppress(SdyBridgeError):  # raised again below, with its place
+                return cls.from_string(value, target=self.target)
+        return parse_prefix(self.source, at, cls, target=self.target, aliases=aliases)[0]
+
+    def _result_types(self, brace: int, span: Span, attr: TensorShardingPerValueAttr) -> Sequence[str | None]:
+        """The types of the results that the list at `span` annotates, None where they are not known."""
+        text = self.text
+        count = len(attr.shardings)
+        if value_type(text, brace):
+            raise VerificationError(
+                "an argument or result takes one sharding, not a list",
+                rule="carrier-kind",
+                source=self.source,
+                span=span,
+                help=f"write `{attr.shardings[0]}`" if count == 1 else None,
+            )
+        found = result_types(text, brace)
+        if found is None:
+            return [None] * count
+        types, all_results = found
+        if all_results and not types and count == 1 and attr.shardings[0].is_fully_replicated:
+            return ["none"]  # an operation without results takes one sharding of rank 0
+        if len(types) == count:
+            return types
+        if all_results or count != 1:
+            raise VerificationError(
+                f"{count} shardings annotate {len(types)} {'result' if len(types) == 1 else 'results'}",
+                rule="sharding-count",
+                source=self.source,
+                span=span,
+                help=f"list {len(types)}, one for each result",
+            )
+        return types[-1:]
+
+    def _manual_axes(self, brace: int) -> tuple[str, ...]:
+        """The axes that XLA's passes recorded as manual in the operation dictionary at `brace`."""
+        entry = find_entry(self.text, brace, "xla.sdy.manual_axes")
+        if entry is None or entry.value is None:
+            return ()
+        attr, _ = parse_prefix(self.source, entry.value.start, ManualAxesAttr, aliases=self.aliases)
+        return attr.value
+
+    def _remove_entry(self, start: int, end: int) -> None:
+        self.replace(*removal(self.text, start, end, self._end), "")
+
+
+def _tail(text: str, at: int) -> str:
+    """What follows a key's value on its line, up to a location: the rest of the dictionary, and the types."""
+    line_end = text.find("\n", at, at + _LONGEST_TAIL)
+    location = text.find(" loc(", at, line_end)
+    return text[at : location if location >= 0 else line_end] if line_end >= 0 else ""
+
+
+def _is_own(text: str, brace: int, start: int) -> bool:
+    """Whether the dictionary at `brace` is no entry of another, and names no manual axes before `start`."""
+    return _character_before(text, brace) != "=" and text.find("xla.sdy.", brace, start) < 0
+
+
+def _character_before(text: str, at: int) -> str:
+    while at > 0 and text[at - 1] in " \t\n":
+        at -= 1
+    return text[at - 1 : at]
+
+
+def _next_special(text: str, at: int) -> int:
+    """The first backslash or slash from `at` on: escapes and comments need a closer look."""
+    found = [i for mark in "\\/" if (i := text.find(mark, at)) >= 0]
+    return min(found, default=len(text))
