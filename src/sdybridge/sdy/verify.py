@@ -93,7 +93,7 @@ def verify_coexistence(sharding: TensorShardingAttr) -> None:
     parts: dict[str, dict[int, tuple[AxisRefAttr, Path]]] = {}
     for ref, path in _refs(sharding):
         sub = ref.sub_axis_info
-        if sub is not None and sub.pre_size > 0 and sub.size > 0:
+        if sub is not None and sub.pre_size > 0 and sub.size > 1:
             cuts = parts.setdefault(ref.name, {})
             cuts.setdefault(sub.pre_size, (ref, path))
             cuts.setdefault(sub.next_pre_size, (ref, path))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sdybridge.sdy.axis_ref import AxisRefAttr, SubAxisInfoAttr
 from sdybridge.sdy.dimension import DimensionShardingAttr
 from sdybridge.sdy.grammar import axes, mesh, sharding
-from sdybridge.sdy.grammar.core import BODIES, IN_OPS
+from sdybridge.sdy.grammar.core import BODIES as BODIES
+from sdybridge.sdy.grammar.core import IN_OPS
 from sdybridge.sdy.grammar.core import Parser as Parser
 from sdybridge.sdy.grammar.core import attribute as attribute
 from sdybridge.sdy.grammar.core import finish as finish
