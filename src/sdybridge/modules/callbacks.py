@@ -29,7 +29,7 @@ def retuple_callbacks(text: str) -> str:
 
     Source: `stablehlo_round_trip/export_callback_custom_calls.cc` in xla's `service/spmd/shardy`.
     """
-    if "pu_callback" not in text:
+    if "stablehlo.custom_call" not in text or "pu_callback" not in text:
         return text
     edits: list[Edit] = []
     for hit in _CALL.finditer(text):

@@ -18,7 +18,16 @@ from sdybridge.modules.export_operations import export_operation
 from sdybridge.modules.lexer import parse_error
 from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.signature import result_types, sharding_rank, value_type
-from sdybridge.modules.sites import NAME, RULE_ENTRY, SiteKind, code_end, near_brace, opening_brace, read_site
+from sdybridge.modules.sites import (
+    ARGUMENT,
+    NAME,
+    RULE_ENTRY,
+    SiteKind,
+    code_end,
+    near_brace,
+    opening_brace,
+    read_site,
+)
 from sdybridge.modules.splice import removal
 from sdybridge.sdy import (
     ManualAxesAttr,
@@ -39,9 +48,10 @@ if TYPE_CHECKING:
     from sdybridge.modules.sites import Site
     from sdybridge.sdy import MeshAttr
 
-_REPEATED = frozenset({"value", "values", "rule", "type"})
+_REPEATED = frozenset({"value", "values", "rule"})
 _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
+_LONG_LINE = 4096  # characters from which on a line is first tried as a whole
 _LONGEST_TAIL = 2000  # characters behind a sharding that are looked at as its context
 
 
@@ -57,7 +67,7 @@ class ConstraintForm(enum.Enum):
     CUSTOM_CALL = "stablehlo.custom_call @Sharding"
 
 
-@dataclass
+@dataclass(eq=False)
 class ConvertedSharding:
     """One distinct sharding text of a program, and what became of it.
 
@@ -96,6 +106,7 @@ class ShardingExport:
         self._pieces: list[str] = []  # the new text
         self._end = 0  # where the part of the old text ends that the pieces stand for
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
+        self._tried = -1  # where the last line ends that was tried as a whole
         self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
 
     @functools.cached_property
@@ -108,15 +119,22 @@ class ShardingExport:
         """Every distinct sharding that was converted, most frequent first."""
         return tuple(sorted(self._converted.values(), key=lambda s: (-s.count, s.first)))
 
-    def run(self, progress: Callable[[int], None] | None = None) -> str:  # noqa: C901  (the one hot loop)
+    def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
+        at, end = 0, code_end(self.text)
+        while at < end:
+            at = self._scan(at, end, progress)
+        return "".join([*self._pieces, self.text[self._end :]])
+
+    def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
+        """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
         text = self.text
-        count, rfind, contexts = text.count, text.rfind, self._contexts
-        report_at = _REPORT_EVERY if progress else len(text) + 1
-        done = 0  # an offset outside strings and comments before which everything is done
+        count, contexts = text.count, self._contexts
+        report_at = at + _REPORT_EVERY if progress else end
+        done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last key stood in
         special = -1  # the first escape or comment from `done` on
-        for hit in NAME.finditer(text, 0, code_end(text)):
+        for hit in NAME.finditer(text, at, end):
             start = hit.start()
             if start < done:
                 continue
@@ -127,16 +145,22 @@ class ShardingExport:
                 special = _next_special(text, done)
             if special > start and not count('"', done, start) & 1:
                 # A large program repeats few contexts very often: these need no closer look.
-                if hit.lastgroup == "value" and text[start - 1] == "{":
-                    converted = contexts.get((text[rfind(" ", done, start - 2) : start - 1], hit["value"]))
+                kind = hit.lastgroup
+                if kind == "type":
+                    name, *_, operand, sharding, of_type = hit.groups()
+                    converted = contexts.get((of_type, sharding))
                     if converted:
                         converted.count += 1
-                        self._pieces += (text[self._end : start], converted.attribute)
+                        self.operations[name] += 1
+                        self._pieces += (text[self._end : start], self.copy(operand, converted, of_type))
                         done = self._end = hit.end()
                         continue
-                elif hit.lastgroup in _REPEATED and self._repeat(hit, start, done):
-                    done = hit.end()
-                    continue
+                elif kind in _REPEATED:
+                    if kind == "value" and self._signature(done, start):
+                        return self._end
+                    if self._repeat(hit, start, done):
+                        done = self._end
+                        continue
             site, code = read_site(text, hit, done)
             if site is None:
                 done = code
@@ -153,9 +177,52 @@ class ShardingExport:
             else:
                 self.operations[site.name] += 1
                 done = export_operation(self, site)
-        if progress:
-            progress(len(text))
-        return "".join([*self._pieces, text[self._end :]])
+        return end
+
+    def _signature(self, start: int, at: int) -> bool:
+        """Convert the rest of a long line from `start` on as a whole, if nothing in it needs a closer look.
+
+        A function's signature is one line with thousands of shardings that differ in little. A line in
+        which a string holds a Shardy name, or a key that `ARGUMENT` does not match, is left alone.
+        """
+        text = self.text
+        if start < self._tried:
+            return False
+        line_end = text.find("\n", at)
+        self._tried = line_end
+        if line_end - at < _LONG_LINE:
+            return False
+        line = text[start:line_end]
+        if "\\" in line or "//" in line or any("sdy." in string for string in line.split('"')[1::2]):
+            return False
+        contexts = self._contexts
+        counts = [(converted, converted.count) for converted in self._converted.values()]
+
+        def convert(hit: re.Match[str]) -> str:
+            of_type, before, value = hit.groups()
+            converted = contexts.get((of_type, value))
+            if converted is None:
+                converted = self._argument(of_type, value, start + hit.start("value"))
+            converted.count += 1
+            return f"{of_type} {{{before}{converted.attribute}"
+
+        new = ARGUMENT.sub(convert, line)
+        if "sdy." in new:
+            for converted in self._converted.values():
+                converted.count = 0
+            for converted, before in counts:
+                converted.count = before
+            return False
+        self.replace(start, line_end, new)
+        return True
+
+    def _argument(self, of_type: str, value: str, at: int) -> ConvertedSharding:
+        """Convert the sharding `value` at `at` of a value of this type, the first one of its kind."""
+        converted = self.convert(TensorShardingAttr.from_string(value, target=self.target), at, [of_type])
+        converted.count -= 1  # the caller counts
+        if len(self.meshes.scopes) == 1:
+            self._contexts[of_type, value] = converted
+        return converted
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Let `new` take the place of `text[start:end]`, which must lie behind all replaced before."""
@@ -166,33 +233,25 @@ class ShardingExport:
         """Convert what stands in a context seen before; False if it does not."""
         text = self.text
         end = hit.end()
-        if hit.lastgroup == "type":
-            converted = self._contexts.get((hit["type"], hit["sharding"]))
-            if not converted:
-                return False
-            self.operations[hit["name"]] += 1
-            new = self.copy(hit["operand"], converted, hit["type"])
-        elif hit.lastgroup == "rule":
+        if hit.lastgroup == "rule":
             if text[start - 2 : start] == " {" and text[end] == "}" and text[start - 3] not in "s=":
                 self.replace(start - 2, end + 1, "")  # the whole dictionary, not behind `attributes`
                 return True
             return False
+        brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, done)
+        if brace < 0:
+            return False
+        if hit.lastgroup == "value":
+            context = _type_before(text, brace, done), hit["value"]
+        elif _is_own(text, brace, start):
+            context = _tail(text, end), hit["values"]
         else:
-            brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, done)
-            if brace < 0:
-                return False
-            if hit.lastgroup == "value":
-                context = text[text.rfind(" ", done, brace - 1) : brace], hit["value"]
-            elif _is_own(text, brace, start):
-                context = _tail(text, end), hit["values"]
-            else:
-                return False
-            converted = self._contexts.get(context)
-            if not converted:
-                return False
-            new = converted.attribute
+            return False
+        converted = self._contexts.get(context)
+        if not converted:
+            return False
         converted.count += 1
-        self.replace(start, end, new)
+        self.replace(start, end, converted.attribute)
         return True
 
     def _key(self, site: Site, brace: int) -> int:
@@ -230,13 +289,11 @@ class ShardingExport:
             )
         converted = self.convert(attr, site.end, [of_type])
         if site.value and of_type and len(self.meshes.scopes) == 1:
-            before = text[text.rfind(" ", 0, brace - 1) : brace]
-            if before.strip(" (") == of_type:
-                self._contexts[before, site.value] = converted
+            self._contexts[of_type, site.value] = converted
         self.replace(site.start, end, converted.attribute)
 
     def _convert_results(self, site: Site, brace: int, end: int, attr: TensorShardingPerValueAttr) -> int:
-        """Convert the shardings of the results of the operation whose dictionary opens at `brace`; return the end."""
+        """Convert the shardings of the results of the operation whose dictionary opens at `brace`."""
         text = self.text
         types = self._result_types(brace, Span(site.end, end), attr)
         rule = RULE_ENTRY.match(text, end)
@@ -383,6 +440,12 @@ class ShardingExport:
 
     def _remove_entry(self, start: int, end: int) -> None:
         self.replace(*removal(self.text, start, end, self._end), "")
+
+
+def _type_before(text: str, brace: int, floor: int) -> str:
+    """What stands before a dictionary, back to a space: the type of the value, if that has no space in it."""
+    start = text.rfind(" ", floor, brace - 1) + 1
+    return text[start + (text[start] == "(") : brace - 1] if start else ""
 
 
 def _tail(text: str, at: int) -> str:
