@@ -17,9 +17,9 @@ import math
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge.coexistence import grid_by_coordinates
-from sdybridge.bridge.ordered_axes import get_ordered_axis_refs
+from sdybridge.bridge.ordered_axes import full_axes, get_ordered_axis_refs
 from sdybridge.errors import VerificationError
-from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment
+from sdybridge.hlo import HloSharding, OpShardingType, ReductionOp, TileAssignment
 from sdybridge.sdy import AxisRefAttr, MeshAttr, verify_sharding
 from sdybridge.target import Target
 
@@ -119,25 +119,37 @@ def _convert(
     verify_sharding(sharding, mesh, manual_axes=manual_axes)
     unreduced = () if target is Target.CLASSIC else sharding.unreduced_axes
 
+    sizes = mesh.axis_sizes
     claimed: list[AxisRefAttr] = []
     tile_dims: list[int] = []
     types: list[OpShardingType] = []
     for dim in sharding.dim_shardings:
         claimed += dim.axes
-        tile_dims.append(_total_size(dim.axes, mesh))
+        tile_dims.append(_total_size(dim.axes, sizes))
     if manual:
         claimed += manual
-        tile_dims.append(_total_size(manual, mesh))
+        tile_dims.append(_total_size(manual, sizes))
         types.append(OpShardingType.MANUAL)
     if unreduced:
         claimed += unreduced
-        tile_dims.append(_total_size(unreduced, mesh))
+        tile_dims.append(_total_size(unreduced, sizes))
         types.append(OpShardingType.UNREDUCED)
 
     tiles = _grid(sharding, mesh, claimed, tile_dims)
     if tiles.num_dimensions > len(tile_dims):
+        if not types and tiles.is_iota:  # replicas are in mesh order: no need to sort them once more
+            if math.prod(tile_dims) == 1:
+                return HloSharding.replicate()
+            return HloSharding._make(OpShardingType.OTHER, tiles, replicate_on_last_tile_dim=True)
         types.append(OpShardingType.REPLICATED)
-    return HloSharding.subgroup(tiles, types)
+    return _with_reduction_op(HloSharding.subgroup(tiles, types), sharding, target)
+
+
+def _with_reduction_op(hlo: HloSharding, sharding: TensorShardingAttr, target: Target) -> HloSharding:
+    """Newer releases keep how the unreduced values combine."""
+    if target is not Target.NEWER or not sharding.unreduced_axes:
+        return hlo
+    return hlo.with_reduction_op(ReductionOp[sharding.reduction_op.name])
 
 
 def _grid(
@@ -145,18 +157,20 @@ def _grid(
 ) -> TileAssignment:
     """The devices as a grid of `tile_dims`, plus one last dim for replicas if there are any."""
     ordered = get_ordered_axis_refs(sharding, mesh)
-    reshape_dims = [ref.get_size(mesh) for ref in ordered]
+    full, reshape_dims = full_axes(mesh)
+    if ordered is not full:
+        reshape_dims = tuple(ref.get_size(mesh) for ref in ordered)
     total = math.prod(reshape_dims)
     if total != mesh.total_size:  # some cut does not divide the next: the sub-axes cannot coexist
         return grid_by_coordinates(sharding, mesh, claimed, tile_dims)
     replicas = total // math.prod(tile_dims)
     if replicas > 1:
         tile_dims = [*tile_dims, replicas]
-    position = {ref: i for i, ref in enumerate(ordered)}
+    position = dict(zip(ordered, range(len(ordered)), strict=True))
     perm = [position.pop(ref) for ref in claimed]
     perm += position.values()  # what nobody claimed replicates, in mesh order
     if not mesh.device_ids:
-        return TileAssignment.iota(tile_dims, reshape_dims, perm)
+        return TileAssignment._from_known_iota(tuple(tile_dims), reshape_dims, tuple(perm))
     import numpy as np
 
     devices = np.asarray(mesh.device_ids, dtype=np.int64)
@@ -172,9 +186,10 @@ def _manual_refs(manual_axes: tuple[str, ...], mesh: MeshAttr) -> tuple[AxisRefA
     return tuple(AxisRefAttr(name) for name in dict.fromkeys(manual_axes))
 
 
-def _total_size(axes: Sequence[AxisRefAttr], mesh: MeshAttr) -> int:
+def _total_size(axes: Sequence[AxisRefAttr], sizes: Mapping[str, int]) -> int:
     """The product of the sizes of `axes`; 1 for none."""
     size = 1
     for ref in axes:
-        size *= ref.get_size(mesh)
+        sub = ref.sub_axis_info
+        size *= sizes[ref.name] if sub is None else sub.size
     return size

@@ -38,7 +38,7 @@ def get_ordered_axis_refs(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple
             sub = ref.sub_axis_info
             if sub is not None:
                 cuts.setdefault(ref.name, set()).update((sub.pre_size, sub.next_pre_size))
-    full = full_axis_refs(mesh)
+    full, _ = full_axes(mesh)
     if not cuts:
         return full
     ordered: list[AxisRefAttr] = []
@@ -52,6 +52,6 @@ def get_ordered_axis_refs(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple
 
 
 @functools.lru_cache(maxsize=1024)
-def full_axis_refs(mesh: MeshAttr) -> tuple[AxisRefAttr, ...]:
-    """One full ref per axis of `mesh`, in mesh order."""
-    return tuple(AxisRefAttr(axis.name) for axis in mesh.axes)
+def full_axes(mesh: MeshAttr) -> tuple[tuple[AxisRefAttr, ...], tuple[int, ...]]:
+    """One full ref per axis of `mesh`, in mesh order, and their sizes."""
+    return tuple(AxisRefAttr(axis.name) for axis in mesh.axes), tuple(axis.size for axis in mesh.axes)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from sdybridge.modules.attributes import without_unused_aliases
 from sdybridge.modules.callbacks import retuple_callbacks
 from sdybridge.modules.control_flow import add_missing_shardings
-from sdybridge.modules.export_shardings import ConstraintForm, ConvertedSharding, ShardingExport
+from sdybridge.modules.export_operations import ConstraintForm
+from sdybridge.modules.export_shardings import ConvertedSharding, ShardingExport
 from sdybridge.source import Source
 from sdybridge.target import Target
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,18 @@ _COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "
 _OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
 _OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
 _TYPE = re.compile(TYPE)
+
+
+class ConstraintForm(enum.Enum):
+    """How a sharding constraint or reshard is written after export.
+
+    Attributes:
+        COPY: `mhlo.copy`, as XLA's pipeline writes it. Needs a consumer that knows the mhlo dialect.
+        CUSTOM_CALL: `stablehlo.custom_call @Sharding`, which every StableHLO consumer reads.
+    """
+
+    COPY = "mhlo.copy"
+    CUSTOM_CALL = "stablehlo.custom_call @Sharding"
 
 
 def export_operation(export: ShardingExport, site: Site) -> int:
@@ -148,11 +161,11 @@ def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     )
     arrow = text.find("->", after)
     at_type = skip_trivia(text, arrow + 2) if arrow >= 0 else after
-    type_end = _type_end(text, at_type)
-    converted = export.convert(attr, sharding.start, [text[at_type:type_end].strip("()")])
+    at_type += text.startswith("(", at_type)
+    converted = export.convert(attr, sharding.start, [text[at_type : _type_end(text, at_type)]])
     name = '"mhlo.copy"'
     properties = ""
-    if export.portable:
+    if export.constraints is ConstraintForm.CUSTOM_CALL:
         name = '"stablehlo.custom_call"'
         properties = ' <{call_target_name = "Sharding"}>'
     new = f"{name}{arguments}{properties} {{{converted.attribute}}} "

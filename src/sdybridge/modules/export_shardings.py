@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import functools
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.attributes import attribute_end, find_aliases, has_alias, quote
 from sdybridge.modules.dictionary import find_entry
-from sdybridge.modules.export_operations import export_operation
+from sdybridge.modules.export_operations import ConstraintForm, export_operation
 from sdybridge.modules.lexer import parse_error
 from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.signature import result_types, sharding_rank, value_type
@@ -53,18 +52,6 @@ _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
 _LONG_LINE = 4096  # characters from which on a line is first tried as a whole
 _LONGEST_TAIL = 2000  # characters behind a sharding that are looked at as its context
-
-
-class ConstraintForm(enum.Enum):
-    """How a sharding constraint or reshard is written after export.
-
-    Attributes:
-        COPY: `mhlo.copy`, as XLA's pipeline writes it. Needs a consumer that knows the mhlo dialect.
-        CUSTOM_CALL: `stablehlo.custom_call @Sharding`, which every StableHLO consumer reads.
-    """
-
-    COPY = "mhlo.copy"
-    CUSTOM_CALL = "stablehlo.custom_call @Sharding"
 
 
 @dataclass(eq=False)
@@ -393,8 +380,9 @@ class ShardingExport:
                 span=Span(at, end),
                 help="write `#sdy.sharding<...>` on a value, `#sdy.sharding_per_value<...>` on an operation",
             )
-        per_value = spelled.startswith(("#sdy.sharding_per_value", "#sdy<sharding_per_value"))
-        cls = TensorShardingPerValueAttr if per_value else TensorShardingAttr
+        cls: type[TensorShardingAttr | TensorShardingPerValueAttr] = TensorShardingAttr
+        if spelled.startswith(("#sdy.sharding_per_value", "#sdy<sharding_per_value")):
+            cls = TensorShardingPerValueAttr
         if value:
             with contextlib.suppress(SdyBridgeError):  # raised again below, with its place
                 return cls.from_string(value, target=self.target)

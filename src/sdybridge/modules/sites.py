@@ -118,7 +118,8 @@ def read_site(text: str, hit: re.Match[str], code: int) -> tuple[Site | None, in
     """
     start, end = hit.span("name")
     line = text.rfind("\n", code, start) + 1
-    stop = _CODE.match(text, line or code, start).end()  # type: ignore[union-attr]  (matches the empty string)
+    plain = _CODE.match(text, line or code, start)
+    stop = plain.end() if plain else start  # it always matches, if only the empty string
     if stop < start:  # a string or comment opens at `stop` and reaches over `start`
         if text[stop] != '"':
             return None, _line_end(text, start)

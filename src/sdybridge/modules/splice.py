@@ -20,7 +20,7 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     >>> splice("a b c", [(4, 5, "z"), (0, 1, "x")])
     'x b z'
     """
-    pieces = []
+    pieces: list[str] = []
     last = 0
     for start, end, new in sorted(edits):
         pieces += (text[last:start], new)
