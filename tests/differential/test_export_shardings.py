@@ -14,10 +14,11 @@ from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from tests.differential.oracle.isolation import Crash, Rejected
 
-CASES_PER_SEED = 1000
+CASES_PER_SEED = 2000
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -33,10 +34,12 @@ def cases_of(seed: int) -> list[Case]:
     return [sample.case for sample in random_samples(seed, CASES_PER_SEED)]
 
 
-def compare(cases: Sequence[Case], *, seed: int) -> None:
+def compare(
+    cases: Sequence[Case], *, seed: int, target: Target = Target.CURRENT, python: Path | None = None
+) -> None:
     """Fails with the shortest cases that differ, and how to run them again."""
-    theirs = export_cases(cases)
-    ours = [export_ours(case) for case in cases]
+    theirs = export_cases(cases, python=python)
+    ours = [export_ours(case, target) for case in cases]
     differing = [k for k in range(len(cases)) if not same(ours[k], theirs[k])]
     differing.sort(key=lambda k: len(cases[k].mesh + cases[k].body))
     if differing:
@@ -51,7 +54,7 @@ def same(ours: Exported | Exception, theirs: Exported | Crash | Rejected) -> boo
     return ours.text == theirs.text and theirs.proto in (None, ours.proto)
 
 
-def export_ours(case: Case, target: Target = Target.CURRENT) -> Exported | Exception:
+def export_ours(case: Case, target: Target) -> Exported | Exception:
     try:
         mesh = MeshAttr.from_string(case.mesh)
         sharding = TensorShardingAttr.from_string(case.sharding)

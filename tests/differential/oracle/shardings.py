@@ -7,6 +7,7 @@ in the discardable attribute where XLA's own shard-map export puts them.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 RANK_0_ONE_DEVICE = "{devices=[]<=[1]}"
 """What XLA exports for a scalar on a mesh of one device; its own parser rejects that, so no bytes exist."""
-
-_BATCH = 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,10 +44,22 @@ class Case:
         return f"#sdy.sharding<@mesh, {self.body}>"
 
     @property
+    def sizes(self) -> list[int]:
+        """The sizes of the mesh's axes."""
+        return [int(size) for size in re.findall(r'"=(\d+)', self.mesh)]
+
+    @property
     def has_one_device(self) -> bool:
         """Whether the mesh has axes, all of size 1."""
-        sizes = re.findall(r'"=(\d+)', self.mesh)
-        return bool(sizes) and all(size == "1" for size in sizes)
+        return set(self.sizes) == {1}
+
+    @property
+    def devices(self) -> str:
+        """The devices and their order, as text that is equal for equal ones."""
+        total = math.prod(self.sizes)
+        ids = self.mesh.partition("], device_ids=[")[2].removesuffix("]>")
+        in_order = ", ".join(map(str, range(total))) if ids else ""
+        return f"{total} devices" if ids == in_order else f"devices {ids}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,16 +106,24 @@ def export_cases(
 
 
 def _batches(cases: Sequence[Case], indices: Sequence[int]) -> list[list[int]]:
-    """Groups that can share a module: with manual axes only cases on one mesh.
+    """Groups that can share a module: no two meshes of a group have the same devices in the same order.
 
-    XLA looks manual axes up in the first mesh of the module, whatever mesh the sharding names.
+    The front end would keep the first of such meshes only, and say the shardings on the others with its axes.
     """
-    plain = [k for k in indices if not cases[k].manual_axes]
-    by_mesh: dict[str, list[int]] = {}
+    groups: list[tuple[dict[str, str], list[int]]] = []
+    first_open: dict[str, int] = {}
     for k in indices:
-        if cases[k].manual_axes:
-            by_mesh.setdefault(cases[k].mesh, []).append(k)
-    return [plain[at : at + _BATCH] for at in range(0, len(plain), _BATCH)] + list(by_mesh.values())
+        mesh, devices = cases[k].mesh, cases[k].devices
+        at = first_open.get(devices, 0)
+        while at < len(groups) and groups[at][0].get(devices, mesh) != mesh:
+            at += 1
+        if at == len(groups):
+            groups.append(({}, []))
+        meshes, group = groups[at]
+        meshes[devices] = mesh
+        group.append(k)
+        first_open[devices] = at
+    return [group for _, group in groups]
 
 
 def export_shardings(cases: Sequence[Case]) -> list[str]:
