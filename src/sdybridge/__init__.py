@@ -1,3 +1,45 @@
-"""Shardy's named-axis shardings and XLA's device grids, converted both ways, byte for byte as XLA does it."""
+"""Shardy's named-axis shardings and XLA's device grids, converted both ways, byte for byte as XLA does it.
+
+    >>> import sdybridge as sb
+    >>> mesh = sb.MeshAttr.from_sizes({"x": 2, "y": 4})
+    >>> sharding = sb.TensorShardingAttr.from_string('#sdy.sharding<@mesh, [{"y"}, {}]>')
+    >>> print(sb.convert_to_hlo_sharding(sharding, mesh))
+    {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
+
+The parts: `sdybridge.sdy` (Shardy's attributes), `sdybridge.hlo` (device grids), `sdybridge.bridge` (the
+conversion), `sdybridge.modules` (whole programs).
+"""
 
 from __future__ import annotations
+
+from sdybridge.bridge import Loss as Loss
+from sdybridge.bridge import LossKind as LossKind
+from sdybridge.bridge import convert_to_hlo_sharding as convert_to_hlo_sharding
+from sdybridge.bridge import export_losses as export_losses
+from sdybridge.bridge import get_ordered_axis_refs as get_ordered_axis_refs
+from sdybridge.errors import ConversionError as ConversionError
+from sdybridge.errors import ParseError as ParseError
+from sdybridge.errors import ProtoError as ProtoError
+from sdybridge.errors import SdyBridgeError as SdyBridgeError
+from sdybridge.errors import VerificationError as VerificationError
+from sdybridge.hlo import HloSharding as HloSharding
+from sdybridge.hlo import IotaTileAssignment as IotaTileAssignment
+from sdybridge.hlo import OpMetadata as OpMetadata
+from sdybridge.hlo import OpShardingType as OpShardingType
+from sdybridge.hlo import TileAssignment as TileAssignment
+from sdybridge.modules import ConstraintForm as ConstraintForm
+from sdybridge.modules import ExportResult as ExportResult
+from sdybridge.modules import export_module as export_module
+from sdybridge.sdy import AxisRefAttr as AxisRefAttr
+from sdybridge.sdy import DimensionShardingAttr as DimensionShardingAttr
+from sdybridge.sdy import ManualAxesAttr as ManualAxesAttr
+from sdybridge.sdy import MeshAttr as MeshAttr
+from sdybridge.sdy import MeshAxisAttr as MeshAxisAttr
+from sdybridge.sdy import SubAxisInfoAttr as SubAxisInfoAttr
+from sdybridge.sdy import TensorShardingAttr as TensorShardingAttr
+from sdybridge.sdy import TensorShardingPerValueAttr as TensorShardingPerValueAttr
+from sdybridge.sdy import parse_attribute as parse_attribute
+from sdybridge.sdy import verify_sharding as verify_sharding
+from sdybridge.target import Target as Target
+
+__version__ = "0.1.0"

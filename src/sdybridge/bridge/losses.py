@@ -79,21 +79,21 @@ def export_losses(
 def _losses(sharding: TensorShardingAttr, mesh: MeshAttr, target: Target) -> Iterator[Loss]:
     used: list[str] = []
     for i, dim in enumerate(sharding.dim_shardings):
-        used += map(str, dim.axes)
+        used += [ref.stripped for ref in dim.axes]
         if not dim.is_closed:
-            yield Loss(LossKind.OPENNESS, ("dim_shardings", i), str(dim))
+            yield Loss(LossKind.OPENNESS, ("dim_shardings", i), dim.stripped)
         if dim.priority is not None:
             yield Loss(LossKind.PRIORITY, ("dim_shardings", i), f"p{dim.priority}")
     for i, ref in enumerate(sharding.replicated_axes):
-        yield Loss(LossKind.EXPLICIT_REPLICATION, ("replicated_axes", i), str(ref))
+        yield Loss(LossKind.EXPLICIT_REPLICATION, ("replicated_axes", i), ref.stripped)
     for i, ref in enumerate(sharding.unreduced_axes):
         if target is Target.CLASSIC:
-            yield Loss(LossKind.UNREDUCED, ("unreduced_axes", i), str(ref))
+            yield Loss(LossKind.UNREDUCED, ("unreduced_axes", i), ref.stripped)
         else:
-            used.append(str(ref))
+            used.append(ref.stripped)
     if sharding.unreduced_axes and sharding.reduction_op.name != "SUM" and target is not Target.NEWER:
         yield Loss(LossKind.REDUCTION_OP, ("reduction_op",), sharding.reduction_op.name.lower())
     if used:
         yield Loss(LossKind.AXIS_NAMES, (), ", ".join(used))
     if mesh.axes and mesh.device_ids and not used:
-        yield Loss(LossKind.DEVICE_ORDER, ("mesh_or_ref",), str(mesh))
+        yield Loss(LossKind.DEVICE_ORDER, ("mesh_or_ref",), mesh.stripped)

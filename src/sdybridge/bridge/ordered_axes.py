@@ -27,7 +27,7 @@ def get_ordered_axis_refs(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple
         >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
         >>> mesh = MeshAttr.from_string('<["x"=8, "y"=4]>')
         >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x":(2)2}, {"y"}]>')
-        >>> print(*get_ordered_axis_refs(sharding, mesh))
+        >>> print(*[ref.stripped for ref in get_ordered_axis_refs(sharding, mesh)])
         "x":(1)2 "x":(2)2 "x":(4)2 "y"
 
     Source: `getOrderedAxisRefs` in shardy's `dialect/sdy/ir/utils.cc`.

@@ -1,0 +1,74 @@
+"""The `sdybridge` command: one file per subcommand, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+import sdybridge
+from sdybridge.cli.terminal import show_error
+from sdybridge.errors import SdyBridgeError
+
+_COMMANDS = {
+    "convert": "Convert one sharding, and show what the conversion loses.",
+    "export": "Convert a whole program from Shardy shardings to HLO shardings.",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose subcommands are imported when they are called, so that `--help` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"sdybridge.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f"did you mean `{close[0]}`?" if close else f"commands: {', '.join(_COMMANDS)}"
+            raise click.UsageError(f"no command `{args[0]}`; {hint}", ctx) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(sdybridge.__version__, "-V", "--version", prog_name="sdybridge")
+def cli() -> None:
+    """Convert shardings between Shardy's named axes and XLA's device grids.
+
+    \b
+    Shardy:  #sdy.sharding<@mesh, [{"y"}, {}]>        on <["x"=2, "y"=4]>
+    HLO:     {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
+
+    The output is byte for byte what XLA writes. Exit codes: 0 done, 1 the input has a problem, 2 wrong usage.
+
+    \b
+    Examples:
+      sdybridge convert '[{"y"}, {}]' --mesh x=2,y=4
+      sdybridge export step.mlir -o step.hlo.mlir
+      cat step.mlir | sdybridge export - | less
+    """  # noqa: D301  (click reads the escape)
+
+
+def main() -> None:
+    """Run the command; errors of the input are shown, not raised."""
+    try:
+        cli(prog_name="sdybridge")
+    except SdyBridgeError as error:
+        show_error(error)
+        sys.exit(1)

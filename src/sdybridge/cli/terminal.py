@@ -1,0 +1,121 @@
+"""What the command reads and writes: files or standard streams, errors, and progress on long work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import click
+
+from sdybridge.errors import ParseError
+from sdybridge.source import Source, Span
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress
+
+    from sdybridge.errors import SdyBridgeError
+
+_PATIENCE = 1.0  # seconds before a progress bar appears
+
+
+def read_text(path: str) -> Source:
+    """The text of a file, or of standard input for `-`; bytes that are not UTF-8 survive."""
+    if path == "-":
+        data, name = sys.stdin.buffer.read(), "<stdin>"
+    else:
+        data, name = Path(path).read_bytes(), path
+    source = Source(data.decode("utf-8", "surrogateescape"), name)
+    if data.startswith(b"ML\xefR"):
+        raise ParseError(
+            "this is MLIR bytecode, not text",
+            source=Source("ML?R...", name),
+            span=Span(0, 4),
+            help="print it as text first, for example with `stablehlo-translate` or `jax.export`",
+        )
+    if "\0" in source.text[:4096]:
+        raise ParseError("this is a binary file, not MLIR text", source=Source("", name), span=Span(0, 0))
+    return source
+
+
+def write_text(path: str | None, text: str) -> None:
+    """Write to a file, whole or not at all, or to standard output for None and `-`."""
+    data = text.encode("utf-8", "surrogateescape")
+    if path in {None, "-"}:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    target = Path(str(path))
+    if target.exists() and not target.is_file():  # a device or pipe cannot be replaced
+        target.write_bytes(data)
+        return
+    handle, temporary = tempfile.mkstemp(dir=target.parent or None, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def show_error(error: SdyBridgeError) -> None:
+    """Print an error with its excerpt to standard error, in colour on a terminal."""
+    first, *rest = str(error).encode("utf-8", "replace").decode().split("\n")
+    where, mark, message = first.partition(": error: ")
+    if not mark:
+        where, message = "sdybridge", first
+    click.echo(
+        f"{click.style(where, bold=True)}: {click.style('error:', fg='red', bold=True)} {message}", err=True
+    )
+    for line in rest:
+        if line.strip().startswith("^"):
+            line = click.style(line, fg="red", bold=True)
+        for label, colour in (("note:", "cyan"), ("help:", "green")):
+            if line.startswith(label):
+                line = click.style(label, fg=colour, bold=True) + line[len(label) :]
+        click.echo(line, err=True)
+
+
+class ProgressBar:
+    """A bar on standard error that appears when the work takes over a second on a terminal."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label = label
+        self._total = total
+        self._start = time.monotonic()
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def update(self, done: int) -> None:
+        """Show that `done` of the total is done."""
+        if self._bar is None:
+            if time.monotonic() - self._start < _PATIENCE or not sys.stderr.isatty():
+                return
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar.add_task(self._label, total=self._total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done)
