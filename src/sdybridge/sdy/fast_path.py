@@ -48,14 +48,13 @@ _SUM = ReductionOp.SUM
 def sharding(text: str) -> TensorShardingAttr | None:
     """The sharding, in full or stripped form, or None when the text is not canonical."""
     head, _, rest = text.partition(", [")
-    name = _heads.get(head) or _mesh_name(head)
-    if name is None:
-        return None
-    if rest[-2:] == "]>" and rest[0] == "{":
+    name = _heads.get(head)
+    if name is not None and rest[-2:] == "]>":
         dims = tuple(map(_dimensions.get, rest[1:-2].split(", {")))
-        if None not in dims:
+        if None not in dims and rest[0] == "{":
             return trusted_sharding((name, dims, (), (), _SUM))  # type: ignore[arg-type]  # no None left
-    return _with_new_parts(name, rest)
+    name = name or _mesh_name(head)
+    return None if name is None else _with_new_parts(name, rest)
 
 
 def per_value(text: str) -> TensorShardingPerValueAttr | None:

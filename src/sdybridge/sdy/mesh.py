@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from operator import countOf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
@@ -247,7 +248,7 @@ def _exact_ids(values: Iterable[int]) -> tuple[int, ...]:
     else:
         to_list = getattr(values, "tolist", None)  # a NumPy array, all at once
         ids = tuple(to_list() if to_list else values)
-    if set(map(type, ids)) <= {int}:
+    if countOf(map(type, ids), int) == len(ids):
         return ids
     return tuple(exact_int(i, "device id") for i in ids)
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 from sdybridge.sdy import fast_path
 from sdybridge.sdy.grammar import Parser, attribute, finish, nearest, stripped
 from sdybridge.sdy.sharding import TensorShardingAttr, TensorShardingPerValueAttr
-from sdybridge.sdy.uniquing import Attribute, set_parser
+from sdybridge.sdy.uniquing import SHORT_CUTS, Attribute, set_parser
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from sdybridge.errors import Path, SdyBridgeError, VerificationError
 
@@ -160,12 +160,6 @@ def _whole(
     return p
 
 
-_FAST: dict[type[Attribute], Callable[[str], Attribute | None]] = {
-    TensorShardingAttr: fast_path.sharding,
-    TensorShardingPerValueAttr: fast_path.per_value,
-}
-
-
 def _parse_whole(
     cls: type[T],
     text: str,
@@ -173,11 +167,6 @@ def _parse_whole(
     target: Target,
     aliases: Mapping[str, str | Attribute] | None,
 ) -> T:
-    read_fast = _FAST.get(cls)
-    if read_fast is not None and isinstance(text, str):
-        found = read_fast(text)
-        if found is not None:
-            return found  # type: ignore[return-value]
     p = _whole(text, name, target, aliases)
     attr = stripped(p, cls, ())
     finish(p)
@@ -185,3 +174,5 @@ def _parse_whole(
 
 
 set_parser(_parse_whole)
+SHORT_CUTS[TensorShardingAttr] = fast_path.sharding
+SHORT_CUTS[TensorShardingPerValueAttr] = fast_path.per_value

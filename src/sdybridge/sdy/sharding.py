@@ -277,7 +277,8 @@ def _check_sharding(key: _Fields) -> TensorShardingAttr:
 
 def trusted_sharding(fields: _Fields) -> TensorShardingAttr:
     """The sharding with these fields, known to be of the right types: the parser's short cut."""
-    found = _SHARDINGS.get(fields)
+    entry = _SHARDINGS.entries.get(fields)
+    found = None if entry is None else entry()
     if found is not None:
         return found
     sharding = object.__new__(TensorShardingAttr)

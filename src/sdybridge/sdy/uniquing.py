@@ -100,7 +100,13 @@ class Attribute:
             ParseError: The text does not follow the grammar.
             VerificationError: The text holds an invalid mesh.
         """
-        return _parse_whole(cls, text, name, target, aliases)  # type: ignore[no-any-return]
+        read = SHORT_CUTS.get(cls)
+        found = read(text) if read is not None and type(text) is str else None
+        return _parse_whole(cls, text, name, target, aliases) if found is None else found  # type: ignore[no-any-return]
+
+
+SHORT_CUTS: dict[type[Attribute], Callable[[str], Any]] = {}
+"""For some classes, a reader that gives None unless the text is canonical; filled by the parser."""
 
 
 def _parse_whole(*args: object) -> Any:
@@ -116,36 +122,37 @@ def set_parser(parse: Callable[..., Any]) -> None:
 class UniqueTable(Generic[T]):
     """The living attributes of one class, by their fields. Locks only to clear away dead ones."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_on_death", "entries")
 
     def __init__(self) -> None:
-        self._entries: dict[Hashable, _Entry[T]] = {}
+        self.entries: dict[Hashable, _Entry[T]] = {}
+        self._on_death = self._forget  # bound once
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def get(self, key: Hashable) -> T | None:
         """The living attribute with these fields, if any."""
-        entry = self._entries.get(key)
+        entry = self.entries.get(key)
         return None if entry is None else entry()
 
     def add(self, key: Hashable, value: T) -> T:
         """Enters `value`, or gives the attribute that another thread has entered meanwhile."""
-        entry = _Entry(value, self._forget)
+        entry = _Entry(value, self._on_death)
         entry.key = key
-        if self._entries.setdefault(key, entry) is entry:  # atomic, so that this needs no lock
+        if self.entries.setdefault(key, entry) is entry:  # atomic, so that this needs no lock
             return value
         with _LOCK:
             found = self.get(key)
             if found is not None:
                 return found
-            self._entries[key] = entry
+            self.entries[key] = entry
             return value
 
     def _forget(self, entry: _Entry[T]) -> None:
         with _LOCK:
-            if self._entries.get(entry.key) is entry:
-                del self._entries[entry.key]
+            if self.entries.get(entry.key) is entry:
+                del self.entries[entry.key]
 
 
 class _Entry(weakref.ref[T]):

@@ -56,6 +56,33 @@ def test_unusual_characters(text: str, printed: str) -> None:
     assert str(parse_attribute(text)) == printed
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('#sdy<manual_axes{"a" : i32}>', "1:22: error: an axis name has no type"),
+        (
+            '#sdy.mesh<["x"=4294967297], device_ids=[0]>',
+            "1:40: error: one device id is given, but the axis sizes multiply to 4294967297 devices",
+        ),
+        (
+            '#sdy.mesh<["x"=4294967298], device_ids=[1,0]>',
+            "1:40: error: 2 device ids are given, but the axis sizes multiply to 4294967298 devices",
+        ),
+        ('#sdy<axis_ref"x"(1)2>', "1:17: error: expected '>' after the axis_ref, found '('"),
+        ('#sdy<mesh<["x"=2]>, []>', "1:19: error: expected '>' after the mesh, found ','"),
+        ("#sdy.op_sharding_rule<()->()>", "1:6: error: an op_sharding_rule places no data and is not read"),
+    ],
+)
+def test_what_upstream_takes_and_loses_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(SdyBridgeError) as raised:
+        parse_attribute(text)
+    assert first_line(raised.value) == f"<string>:{message}"
+
+
+def test_comments_may_hold_brackets_unlike_upstream() -> None:
+    assert parse_attribute("#sdy.sharding<@mesh, [] // <[{\n>") is TensorShardingAttr("mesh")
+
+
 def test_names_of_any_bytes_survive() -> None:
     axis = MeshAxisAttr.from_string('"\\FF\\C3\\A9"=2')
     assert axis.name == "\udcffé"
@@ -179,7 +206,7 @@ def test_alias_errors(text: str, message: str) -> None:
 
 def test_a_long_chain_of_aliases_ends_in_an_error() -> None:
     chain = {f"a{i}": f"#a{i + 1}" for i in range(10_000)}
-    with pytest.raises(ParseError, match="stands for itself"):
+    with pytest.raises(ParseError, match="more than 100 aliases"):
         parse_attribute("#a0", aliases=chain)
 
 
@@ -309,6 +336,13 @@ def test_an_error_in_a_mesh_points_at_the_id() -> None:
         with pytest.raises(VerificationError) as raised:
             parse_attribute(text.replace(wrong, message).replace(", 5]", "]"))
         assert raised.value.location == f"<string>:2:{2 if wrong == '0x2' else 7}"
+
+
+@pytest.mark.parametrize("spelling", ["{}", "0{}", "{} // {}\n", "0x{:x}", " {}\t"])
+def test_long_lists_of_device_ids(spelling: str) -> None:
+    ids = list(range(20_000))[::-1]
+    text = f'<["x"=20000], device_ids=[{",".join(spelling.format(i, i) for i in ids)}]>'
+    assert MeshAttr.from_string(text) is MeshAttr.from_sizes({"x": 20_000}, ids)
 
 
 @pytest.mark.parametrize(

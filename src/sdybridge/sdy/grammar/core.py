@@ -168,8 +168,10 @@ def with_article(mnemonic: str) -> str:
 
 def alias_value(p: Parser, name: str, start: int) -> str | Attribute:
     """What the alias `#name` at `start` stands for."""
-    if name in p.expanding or len(p.expanding) >= _MAX_ALIASES:
+    if name in p.expanding:
         raise p.error(f"the alias #{name} stands for itself", start, p.pos)
+    if len(p.expanding) >= _MAX_ALIASES:
+        raise p.error(f"more than {_MAX_ALIASES} aliases stand for one another", start, p.pos)
     value = p.aliases.get(name)
     if value is None:
         meant = closest(name, list(p.aliases))

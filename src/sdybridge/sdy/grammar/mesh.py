@@ -14,6 +14,7 @@ from sdybridge.source import Span
 if TYPE_CHECKING:
     from sdybridge.errors import Path
 
+_LONG = 1 << 16  # characters of a list of device ids
 _PLAIN_IDS = re.compile(r"(?:[ \t\r\n]*+[0-9]{1,18}+[ \t\r\n]*+,)*+")
 _EACH_ID = re.compile(r"(?:(?:[\s,\[]|//[^\n]*+)*+)((?:-\s*)?[0-9A-Za-z]+)")
 
@@ -62,7 +63,15 @@ def _plain_ids(p: Parser) -> list[int]:
     if not plain or not plain[0]:
         return []
     p.pos = plain.end()
-    return list(map(int, plain[0][:-1].split(",")))
+    digits = plain[0][:-1]
+    if len(digits) > _LONG:
+        import json  # reads numbers twice as fast as int does, but no leading zeros
+
+        try:
+            return list(json.loads(f"[{digits}]"))
+        except ValueError:
+            pass
+    return list(map(int, digits.split(",")))
 
 
 def _place(p: Parser, path: Path) -> Span:
