@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sdybridge.sdy import fast_path
 from sdybridge.sdy.dimension import DimensionShardingAttr
 from sdybridge.sdy.fields import INT64_MAX
 from sdybridge.sdy.grammar.axes import ref_body, ref_element
@@ -233,7 +234,15 @@ def _reduction_op(p: Parser) -> ReductionOp | None:
     return op
 
 
-sharding_element = element(TensorShardingAttr, sharding_body)
+def _sharding_in_list(p: Parser, path: Path) -> TensorShardingAttr:
+    found = fast_path.sharding_at(p.text, p.start()) if p.spans is None else None
+    if found is None:
+        return sharding_body(p, path)
+    p.pos = found[1]
+    return found[0]
+
+
+sharding_element = element(TensorShardingAttr, _sharding_in_list)
 
 
 def per_value_body(p: Parser, path: Path) -> TensorShardingPerValueAttr:
