@@ -133,9 +133,8 @@ def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
     type_end = _type_end(text, at_type)
     of_type = text[at_type:type_end]
     converted = export.convert(attr, at, [of_type])
-    if not collective:
-        export.remember(text[at:after], of_type, converted)
-    export.replace(start, type_end, export.copy(operand[0], converted, of_type))
+    head, tail = export.copy(converted, text[at:after], of_type)
+    export.replace(start, type_end, f"{head}{operand[0]}{tail}")
     return type_end
 
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
@@ -95,6 +96,7 @@ class ShardingExport:
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
         self._tried = -1  # where the last line ends that was tried as a whole
         self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
+        self._copies: dict[tuple[str, str], tuple[ConvertedSharding, str, str]] = {}
 
     @functools.cached_property
     def aliases(self) -> Mapping[str, str]:
@@ -116,7 +118,7 @@ class ShardingExport:
     def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
         text = self.text
-        count, contexts = text.count, self._contexts
+        count, rfind, pieces = text.count, text.rfind, self._pieces
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last key stood in
@@ -130,16 +132,17 @@ class ShardingExport:
                 report_at = start + _REPORT_EVERY
             if special < done:
                 special = _next_special(text, done)
-            if special > start and not count('"', done, start) & 1:
+            if special > start and not count('"', rfind("\n", done, start) + 1 or done, start) & 1:
                 # A large program repeats few contexts very often: these need no closer look.
                 kind = hit.lastgroup
                 if kind == "type":
-                    name, *_, operand, sharding, of_type = hit.groups()
-                    converted = contexts.get((of_type, sharding))
-                    if converted:
+                    name, operand, sharding, of_type = hit.group("name", "operand", "sharding", "type")
+                    known = self._copies.get((of_type, sharding))
+                    if known:
+                        converted, head, tail = known
                         converted.count += 1
                         self.operations[name] += 1
-                        self._pieces += (text[self._end : start], self.copy(operand, converted, of_type))
+                        pieces += (text[self._end : start], head, operand, tail)
                         done = self._end = hit.end()
                         continue
                 elif kind in _REPEATED:
@@ -169,8 +172,9 @@ class ShardingExport:
     def _signature(self, start: int, at: int) -> bool:
         """Convert the rest of a long line from `start` on as a whole, if nothing in it needs a closer look.
 
-        A function's signature is one line with thousands of shardings that differ in little. A line in
-        which a string holds a Shardy name, or a key that `ARGUMENT` does not match, is left alone.
+        A function's signature is one line with thousands of shardings that differ in little. A line is left
+        alone if it has escapes, comments, strings between the arguments, or a Shardy name that `ARGUMENT`
+        does not match.
         """
         text = self.text
         if start < self._tried:
@@ -180,27 +184,23 @@ class ShardingExport:
         if line_end - at < _LONG_LINE:
             return False
         line = text[start:line_end]
-        if "\\" in line or "//" in line or any("sdy." in string for string in line.split('"')[1::2]):
+        if "\\" in line or "/" in line:
             return False
-        contexts = self._contexts
-        counts = [(converted, converted.count) for converted in self._converted.values()]
-
-        def convert(hit: re.Match[str]) -> str:
-            of_type, before, value = hit.groups()
-            converted = contexts.get((of_type, value))
-            if converted is None:
-                converted = self._argument(of_type, value, start + hit.start("value"))
-            converted.count += 1
-            return f"{of_type} {{{before}{converted.attribute}"
-
-        new = ARGUMENT.sub(convert, line)
-        if "sdy." in new:
-            for converted in self._converted.values():
-                converted.count = 0
-            for converted, before in counts:
-                converted.count = before
+        # What is done per argument happens inside C loops over lists; Python only sees the distinct ones.
+        parts = ARGUMENT.split(line)
+        gaps, types, entries, values = (parts[k::4] for k in range(4))
+        if line.count("sdy.") != 2 * len(values) or '"' in "".join(gaps):
             return False
-        self.replace(start, line_end, new)
+        arguments = list(zip(types, values, strict=True))
+        attributes = {}
+        for (of_type, value), repeats in Counter(arguments).items():
+            at = start + line.index(value, line.index(f"{of_type} {{"))
+            converted = self._contexts.get((of_type, value)) or self._argument(of_type, value, at)
+            converted.count += repeats
+            attributes[of_type, value] = converted.attribute
+        new = map(attributes.__getitem__, arguments)
+        pieces = zip(gaps, types, repeat(" {"), entries, new, strict=False)
+        self.replace(start, line_end, "".join(chain(chain.from_iterable(pieces), gaps[-1:])))
         return True
 
     def _argument(self, of_type: str, value: str, at: int) -> ConvertedSharding:
@@ -291,17 +291,16 @@ class ShardingExport:
         self.replace(site.start, end, converted.attribute)
         return end
 
-    def copy(self, operand: str, converted: ConvertedSharding, of_type: str) -> str:
-        """The operation that a sharding constraint on `operand` becomes, without its result."""
+    def copy(self, converted: ConvertedSharding, sharding: str, of_type: str) -> tuple[str, str]:
+        """What a constraint of this text and type becomes: what to write before and behind its operand."""
         entry = f"{{{converted.attribute}}}"
         if self.constraints is ConstraintForm.CUSTOM_CALL:
-            return f"stablehlo.custom_call @Sharding({operand}) {entry} : ({of_type}) -> {of_type}"
-        return f"mhlo.copy {operand} {entry} : {of_type}"
-
-    def remember(self, sharding: str, of_type: str, converted: ConvertedSharding) -> None:
-        """Let other constraints with this text and type be converted without another look."""
+            head, tail = "stablehlo.custom_call @Sharding(", f") {entry} : ({of_type}) -> {of_type}"
+        else:
+            head, tail = "mhlo.copy ", f" {entry} : {of_type}"
         if len(self.meshes.scopes) == 1:
-            self._contexts[of_type, sharding] = converted
+            self._copies[of_type, sharding] = converted, head, tail
+        return head, tail
 
     def aliases_in(self, value: str) -> Mapping[str, str] | None:
         """The aliases, if the text of an attribute refers to any; finding them means reading all lines."""
@@ -313,6 +312,7 @@ class ShardingExport:
             self._all_meshes = True
             self.meshes = find_meshes(self.source)
             self._contexts.clear()
+            self._copies.clear()
 
     def convert(
         self,
