@@ -131,19 +131,19 @@ def mlp_step(on: Layout) -> Lowered:
         return jax.tree.map(lambda w, g: w - 0.01 * g, layers, gradient), value
 
     layer = (
-        on.array((512, 2048), None, "model"),
-        on.array((2048,), "model"),
-        on.array((2048, 512), "model", None),
+        on.array((128, 512), None, "model"),
+        on.array((512,), "model"),
+        on.array((512, 128), "model", None),
     )
     out = (jax.tree.map(lambda w: w.sharding, [layer] * 2), on.named())
-    x = on.array((1024, 512), "data", None)
+    x = on.array((64, 128), "data", None)
     return jax.jit(step, out_shardings=out, donate_argnums=0), ([layer] * 2, x, x)
 
 
 @program("data", "expert", "tensor")
 def mixture_of_experts(on: Layout) -> Lowered:
     """Top-2 routing with one-hot dispatch, experts spread over an axis of their own, and Adam."""
-    width, hidden, experts = 256, 512, 16
+    width, hidden, experts = 32, 64, 16
 
     def forward(w: Any, x: Any) -> Any:
         gates, chosen = lax.top_k(jax.nn.softmax(x @ w["gate"]), 2)
@@ -164,7 +164,7 @@ def mixture_of_experts(on: Layout) -> Lowered:
     }
     layout = jax.tree.map(lambda w: w.sharding, weights)
     step = jax.jit(step, out_shardings=(layout, layout, None), donate_argnums=(0, 1))
-    return step, (weights, weights, on.array((64, 128, width), "data", None, None))
+    return step, (weights, weights, on.array((16, 32, width), "data", None, None))
 
 
 @program("data", "model")
@@ -179,8 +179,8 @@ def scanned_layers(on: Layout) -> Lowered:
         h, sums = lax.scan(jax.checkpoint(layer), x, weights)
         return jnp.mean(h) + jnp.sum(sums)
 
-    weights = on.array((4, 256, 256), None, None, "model")
-    return jax.jit(jax.value_and_grad(loss)), (weights, on.array((1024, 256), "data", None))
+    weights = on.array((4, 64, 64), None, None, "model")
+    return jax.jit(jax.value_and_grad(loss)), (weights, on.array((128, 64), "data", None))
 
 
 @program("a", "b")
@@ -202,7 +202,7 @@ def several_results(on: Layout) -> Lowered:
         return jax.scipy.special.erf(x), (sums, largest), where, key
 
     outs = (on.named("a", "b"), None, on.named(("b", "a"), None), None)
-    x = on.array((512, 256), "a", "b")
+    x = on.array((512, 64), "a", "b")
     return jax.jit(f, out_shardings=outs), (x, on.array((4,), None, dtype=jnp.uint32))
 
 
@@ -224,7 +224,7 @@ def control_flow(on: Layout) -> Lowered:
         with jax.named_scope('a "quoted" scope'):
             return pinned_sine(y) + pinned_sine(x), total
 
-    x, w = on.array((512, 512), "p", None), on.array((512, 512), None, "q")
+    x, w = on.array((512, 64), "p", None), on.array((64, 64), None, "q")
     scalars = on.array((), dtype=jnp.int32), on.array((), dtype=jnp.bool_)
     return jax.jit(f, out_shardings=(on.named(("q", "p"), None), None)), (x, w, *scalars)
 
@@ -264,7 +264,7 @@ def constants(on: Layout) -> Lowered:
         z = on.pin(jnp.full((32, 32), 2.5), "m", None) @ on.pin(jnp.asarray(table), "m", None).T
         return y @ z, picked
 
-    return jax.jit(f), (on.array((2048, 32), ("d", "m"), None),)
+    return jax.jit(f), (on.array((512, 32), ("d", "m"), None),)
 
 
 @program("r0", "r1", "r2", "r3")
@@ -285,7 +285,7 @@ def constraints(on: Layout) -> Lowered:
             x = on.pin(on.pin(x * 2.0, *layout).T + 1.0, *layout)
         return x
 
-    return jax.jit(f, out_shardings=on.named(None, ("r0", "r2"))), (on.array((4096, 4096), "r0", None),)
+    return jax.jit(f, out_shardings=on.named(None, ("r0", "r2"))), (on.array((512, 512), "r0", None),)
 
 
 @program("batch", "space")
@@ -299,8 +299,8 @@ def convolutions(on: Layout) -> Lowered:
         y = lax.conv_general_dilated(y, w[1], (2, 2), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
         return jnp.mean(jnp.flip(jnp.pad(y, ((0, 0), (1, 1), (0, 2), (0, 0))), axis=1) ** 2)
 
-    weights = [on.array((3, 3, 3, 32)), on.array((3, 3, 32, 64), None, None, None, "space")]
-    x = on.array((256, 64, 64, 3), "batch", "space", None, None)
+    weights = [on.array((3, 3, 3, 8)), on.array((3, 3, 8, 16), None, None, None, "space")]
+    x = on.array((32, 16, 16, 3), "batch", "space", None, None)
     return jax.jit(jax.value_and_grad(loss)), (weights, x)
 
 
@@ -317,9 +317,9 @@ def indexing(on: Layout) -> Lowered:
         return table, window, sums, jnp.sum(lax.cummax(x, axis=0), axis=1)
 
     arguments = (
-        on.array((4096, 128), "u", "v"),
-        on.array((1024,), "u", dtype=jnp.int32),
-        on.array((1024, 128), None, "v"),
+        on.array((256, 128), "u", "v"),
+        on.array((128,), "u", dtype=jnp.int32),
+        on.array((128, 128), None, "v"),
     )
     return jax.jit(f, out_shardings=(on.named("u", "v"), None, None, None)), arguments
 

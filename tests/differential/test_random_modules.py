@@ -17,7 +17,7 @@ from sdybridge.modules import ConstraintForm, export_module
 
 MODULES = 200
 MODULES_THROUGH_HLO = 100
-MODULES_THROUGH_PIPELINE = 60
+MODULES_THROUGH_PIPELINE = 40
 
 FEATURES = (
     "mesh<[", "device_ids", '@"odd mesh"', "@maximal_mesh, []", "#alias0", '// unbalanced "', ":(1)", "?}",
