@@ -34,15 +34,12 @@ def test_answers_in_order_whatever_the_neighbours_do() -> None:
         "{devices=[1,1]<=[1]}",
         "{devices=[4,2]<=[8] last_tile_dims={manual}}",
     ]
-    assert (
-        answers[1] == Crash(answers[1].message) and "Only one of unreduced and manual" in answers[1].message
-    )
-    assert 'unknown axis name: "z"' in answers[2].message
+    assert "Only one of unreduced and manual" in str(answers[1])
+    assert 'unknown axis name: "z"' in str(answers[2])
 
 
-def test_a_module_that_kills_the_compiler_is_a_crash() -> None:
-    text = "module { func.func @main() { return } "
-    assert isinstance(pipeline.export_module(text), Rejected)
+def test_pipeline_rejects_what_does_not_parse() -> None:
+    assert isinstance(pipeline.export_module("module { func.func @main() { return } "), Rejected)
 
 
 def test_isolation_reports_what_the_function_does() -> None:
