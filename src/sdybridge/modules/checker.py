@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import bisect
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from sdybridge.errors import VerificationError
+from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.modules.lexer import STRING
 from sdybridge.modules.types import is_shaped, rank_of, tuple_elements
 from sdybridge.sdy import (
+    AllToAllParamListAttr,
     Attribute,
+    AxisRefListAttr,
+    ListOfAxisRefListsAttr,
+    ManualAxesAttr,
     MeshAttr,
     TensorShardingAttr,
     TensorShardingPerValueAttr,
@@ -21,14 +28,29 @@ from sdybridge.sdy.suggestions import closest
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from sdybridge.errors import Path, SdyBridgeError
+    from sdybridge.errors import Path
     from sdybridge.modules.operations import Operation, OperationTree
     from sdybridge.modules.values import Scope
     from sdybridge.target import Target
 
 A = TypeVar("A", bound=Attribute)
+P = ParamSpec("P")
+_ATTRIBUTE = re.compile(rf"(#sdy(?:\.([a-z_]+)|<\s*([a-z_]+)))|{STRING}|//[^\n]*+")
+_ALIAS = re.compile(r"#([A-Za-z0-9_$.\-]+)")
+_CLASSES: dict[str, type[Attribute]] = {
+    cls.mnemonic: cls
+    for cls in (
+        AllToAllParamListAttr,
+        AxisRefListAttr,
+        ListOfAxisRefListsAttr,
+        ManualAxesAttr,
+        MeshAttr,
+        TensorShardingAttr,
+        TensorShardingPerValueAttr,
+    )
+}
 
 
 class AlreadyReportedError(Exception):
@@ -66,6 +88,30 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Where:
+    """What an error is in, for its notes; put into words only when there is one.
+
+    Attributes:
+        checker: The text.
+        operation: The operation.
+        value: Which of its values: `result 0`; empty for the operation itself.
+    """
+
+    checker: Checker
+    operation: Operation
+    value: str = ""
+
+    def __str__(self) -> str:
+        operation = self.operation
+        if operation.full_name.endswith(".func") and operation.symbol:
+            name = f"function {symbol(operation.symbol)}"
+        else:
+            line, column = self.checker.location(operation.start)
+            name = f"{operation.full_name} at {line}:{column}"
+        return f"{self.value} of {name}" if self.value else name
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
     """A sharding and its place in the text.
 
@@ -74,14 +120,14 @@ class Placed:
         start: Where the attribute that it is in starts.
         cls: The class of that attribute.
         path: The way from that attribute to the sharding.
-        where: What carries it, for a note: `argument 0 of function @main`.
+        where: What carries it.
     """
 
     sharding: TensorShardingAttr
     start: int
     cls: type[Attribute]
     path: Path
-    where: str
+    where: Where
 
 
 class Checker:
@@ -93,6 +139,9 @@ class Checker:
         target: Whose grammar to follow.
         aliases: The attribute aliases, without their `#`, with the text they stand for.
         read_at: Where attributes have been read already.
+        errors: What was found, by message and place.
+        valid_carriers: The dictionaries of operations that are known to be valid, with what that depends on.
+        read_spans: The parts of the text in which every attribute has been read.
     """
 
     def __init__(self, tree: OperationTree, target: Target) -> None:
@@ -106,7 +155,50 @@ class Checker:
             if name.startswith("#")
         }
         self.read_at: set[int] = set()
-        self.errors: list[SdyBridgeError] = []
+        self.errors: dict[tuple[str, Span | None], SdyBridgeError] = {}
+        self.valid_carriers: set[tuple[object, ...]] = set()
+        self.read_spans: list[Span] = []
+        self._line_starts: list[int] = []
+
+    def attempt(self, check: Callable[P, object], *args: P.args, **options: P.kwargs) -> None:
+        """Runs one check and keeps its error, if it has one that is not known already."""
+        try:
+            check(*args, **options)
+        except AlreadyReportedError:
+            return
+        except SdyBridgeError as error:
+            if error.span and (error.source is None or error.source.text is self.text):
+                error.located(self.source, error.span)
+            self.errors.setdefault((error.message, error.span), error)
+
+    def read_all(self, span: Span, passed: Sequence[Span] = ()) -> None:
+        """Reads the attributes under any key in a part of the text, but for the parts `passed`, in order."""
+        text = self.text
+        if text.find("#sdy", span.start, span.end) < 0:
+            return
+        skipped = 0
+        for found in _ATTRIBUTE.finditer(text, span.start, span.end):
+            mnemonic, start = found.group(2) or found.group(3), found.start()
+            if mnemonic not in _CLASSES or start in self.read_at:
+                continue
+            while skipped < len(passed) and passed[skipped].end <= start:
+                skipped += 1
+            if skipped == len(passed) or start < passed[skipped].start:
+                self.attempt(self.read, start, _CLASSES[mnemonic])
+
+    def kind_of(self, value: str) -> str | None:
+        """The mnemonic of an sdy attribute; `#` for an alias that is not defined; None for anything else."""
+        for _ in range(len(self.aliases) + 1):
+            found = _ATTRIBUTE.match(value)
+            if found and found.group(1):
+                return found.group(2) or found.group(3)
+            alias = _ALIAS.fullmatch(value)
+            if not alias:
+                return None
+            if alias.group(1) not in self.aliases:
+                return "#"
+            value = self.aliases[alias.group(1)]
+        return "#"
 
     def read(self, start: int, cls: type[A]) -> tuple[A, int]:
         """The attribute of class `cls` at `start`, in whichever form, and the offset past it.
@@ -156,10 +248,16 @@ class Checker:
         error.notes = (*error.notes, f"in {placed.where}")
         return locate(error, self.source, placed.start, placed.cls, target=self.target, aliases=self.aliases)
 
-    def at(self, operation: Operation) -> str:
-        """`name at line:column`, for notes."""
-        line, column = self.source.location(operation.start)
-        return f"{operation.full_name} at {line}:{column}"
+    def location(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1; quick for many errors in a long text."""
+        if not self._line_starts:
+            self._line_starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        line = bisect.bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def at(self, operation: Operation) -> Where:
+        """The operation, for a note."""
+        return Where(self, operation)
 
     def mesh_of(self, placed: Placed, context: Context) -> MeshAttr:
         """The mesh that a sharding is on.
@@ -255,7 +353,7 @@ class Checker:
         start: int,
         types: Sequence[str | None],
         context: Context,
-        where: str,
+        where: Where,
         kind: str,
     ) -> list[Placed]:
         """The rules of one sharding per value; `kind` is `result` or `operand`.
@@ -277,7 +375,7 @@ class Checker:
                 start,
                 TensorShardingPerValueAttr,
                 ("shardings", index),
-                f"{kind} {index} of {where}",
+                Where(self, where.operation, f"{kind} {index}"),
             )
             self.verify(one, type_text, context)
             placed.append(one)

@@ -9,7 +9,7 @@ MODULE_RULES: dict[str, str] = {
     "module-attribute-name": "An attribute of a module has a dialect's name in front of a dot.",
     "unknown-mesh": "A sharding names a mesh that its own module, the innermost one around it, declares.",
     # of the places that carry shardings
-    "sharding-kind": "A function's argument or result has one sharding, an operation a list of one per result.",
+    "sharding-kind": "A value of a function has one sharding, an operation a list of one per result.",
     "sharding-count": "A list has one sharding per value, for an operation without results none.",
     "no-results-rank": "An operation without results may have one sharding, with no dimensions or axes.",
     "tuple-size": "A tuple can be sharded only if it has one element; the sharding is the element's.",
@@ -28,7 +28,7 @@ MODULE_RULES: dict[str, str] = {
     "edge-single-use": "The input of a data flow edge has no other use.",
     "edge-producer": "The input of a data flow edge is not the result of another sdy operation.",
     # of collectives
-    "collective-operand": "The operand has a sharding; all_slice, all_reduce and reduce_scatter can do without.",
+    "collective-operand": "The operand has a sharding; all_slice, all_reduce and reduce_scatter need none.",
     "collective-mesh": "Operand and result of a collective are on the same mesh.",
     "collective-rank": "A collective has one list of axes per dimension.",
     "collective-empty": "The collective names at least one axis or move.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
-from sdybridge.modules.checker import AlreadyReportedError, Placed
+from sdybridge.modules.checker import AlreadyReportedError, Placed, Where
 from sdybridge.modules.value_shardings import sharding_of
 from sdybridge.sdy import AxisRefAttr, TensorShardingAttr, locate
 from sdybridge.sdy.mesh import unknown_axis
@@ -115,7 +115,7 @@ def verify_collective(
     """
     out = parameters["out_sharding"]
     where = checker.at(operation)
-    result = Placed(out.value, out.start, TensorShardingAttr, (), f"the result of {where}")
+    result = Placed(out.value, out.start, TensorShardingAttr, (), Where(checker, operation, "the result"))
     operand = _operand_sharding(checker, operation, context)
     if operand is None and operation.name not in _MAY_START_FROM_NONE:
         raise checker.error(
@@ -147,14 +147,18 @@ def _operand_sharding(checker: Checker, operation: Operation, context: Context) 
 def _verify_mesh(collective: Collective, context: Context, *, ignore_ids: bool) -> None:
     if collective.operand is None:
         return
-    operand = Placed(collective.operand, 0, TensorShardingAttr, (), "")
+    operand = Placed(collective.operand, 0, TensorShardingAttr, (), collective.result.where)
     ref = operand.sharding.mesh_or_ref
     if isinstance(ref, str) and context.module.meshes.get(ref) is None:
         raise AlreadyReportedError
     mesh = collective.checker.mesh_of(operand, context)
     if not mesh.equals(collective.mesh, ignore_device_ids=ignore_ids):
-        what = "has other axes than" if ignore_ids else "is not"
-        message = f"the result's mesh {what} the operand's"
+        message = f"the result's mesh {'has other axes than' if ignore_ids else 'is not'} the operand's"
+        raise collective.result_error("collective-mesh", message, ("mesh_or_ref",))
+    if ignore_ids and ref != collective.result.sharding.mesh_or_ref and mesh is collective.mesh:
+        message = (
+            "the result's mesh has another name than the operand's, but the same devices in the same order"
+        )
         raise collective.result_error("collective-mesh", message, ("mesh_or_ref",))
     if collective.operand.rank != collective.result.sharding.rank:
         raise AlreadyReportedError
@@ -198,17 +202,19 @@ def _per_dimension(collective: Collective, lists: ListOfAxisRefListsAttr) -> lis
 
 def _ordered(collective: Collective, refs: Axes) -> None:
     """The rules of the axes of a reduction: those of a list, in mesh order."""
-    key = collective.mesh.axis_ref_key
+    mesh = collective.mesh
     for i in range(1, len(refs)):
-        if key(refs[i]) < key(refs[i - 1]) and collective.mesh.has_axis(refs[i - 1].name):
-            in_order = ", ".join(ref.stripped for ref in sorted(refs, key=key))
-            message = f"in the mesh {refs[i].stripped} comes before {refs[i - 1].stripped}, so it has to here"
+        ref, before = refs[i], refs[i - 1]
+        key, key_before = mesh.axis_ref_key(ref), mesh.axis_ref_key(before)
+        if ref < before if ref.name == before.name else key[0] < key_before[0]:
+            in_order = ", ".join(ref.stripped for ref in sorted(refs, key=mesh.axis_ref_key))
+            message = f"in the mesh {ref.stripped} comes before {before.stripped}, so it has to here"
             raise collective.error("collective-order", message, ("value", i), help=f"write {{{in_order}}}")
     _verify_refs(collective, refs, ("value",), {})
 
 
 def _gathered(collective: Collective, dim: int, axes: Axes, path: Path, verb: str) -> Axes:
-    """What is left of a dimension of the operand when `axes`, which stand at `path`, are taken off its end."""
+    """What is left of a dimension of the operand without `axes`, which stand at `path`, at its end."""
     left = list(collective.operand_dims[dim])
     for i in reversed(range(len(axes))):
         if not left or not axes[i].suffix_of(left[-1], collective.mesh):
@@ -230,16 +236,23 @@ def _sliced(collective: Collective, dim: int, axes: Axes) -> Axes:
     return (*dims, *axes)
 
 
-def _verify_result(collective: Collective, expected: list[Axes]) -> None:
-    for i, dim in enumerate(collective.result.sharding.dim_shardings):
-        if dim.axes != expected[i]:
-            wanted = ", ".join(ref.stripped for ref in expected[i])
-            raise collective.result_error(
-                "collective-result",
-                f"the collective makes [{wanted}] of dimension {i}, not {dim.stripped}",
-                ("dim_shardings", i),
-                help=f"write {{{wanted}}}",
-            )
+def _verify_dimension(collective: Collective, dim: int, expected: Axes) -> None:
+    """Whether the result has the axes that the collective makes of a dimension."""
+    sharding = collective.result.sharding.dim_shardings[dim]
+    if sharding.axes == expected:
+        return
+    wanted = ", ".join(ref.stripped for ref in expected)
+    raise collective.result_error(
+        "collective-result",
+        f"the collective makes {{{wanted}}} of dimension {dim}, not {sharding.stripped}",
+        ("dim_shardings", dim),
+        help=f"write {{{wanted}}}",
+    )
+
+
+def _verify_same_dimensions(collective: Collective) -> None:
+    for dim, axes in enumerate(collective.operand_dims):
+        _verify_dimension(collective, dim, axes)
 
 
 def _verify_unreduced(collective: Collective, axes: Iterator[AxisRefAttr]) -> None:
@@ -264,16 +277,13 @@ def _all_gather(collective: Collective, lists: ListOfAxisRefListsAttr) -> None:
 
 
 def _gather(collective: Collective, lists: ListOfAxisRefListsAttr, verb: str) -> None:
-    expected = [
-        _gathered(collective, dim, axes, ("value", dim, "value"), verb)
-        for dim, axes in enumerate(_per_dimension(collective, lists))
-    ]
-    _verify_result(collective, expected)
+    for dim, axes in enumerate(_per_dimension(collective, lists)):
+        _verify_dimension(collective, dim, _gathered(collective, dim, axes, ("value", dim, "value"), verb))
 
 
 def _all_slice(collective: Collective, lists: ListOfAxisRefListsAttr) -> None:
-    axes = _per_dimension(collective, lists)
-    _verify_result(collective, [_sliced(collective, dim, refs) for dim, refs in enumerate(axes)])
+    for dim, axes in enumerate(_per_dimension(collective, lists)):
+        _verify_dimension(collective, dim, _sliced(collective, dim, axes))
 
 
 def _sharded_to_unreduced(collective: Collective, lists: ListOfAxisRefListsAttr) -> None:
@@ -304,10 +314,12 @@ def _all_to_all(collective: Collective, moves: AllToAllParamListAttr) -> None:
         axes, source = move.axes, move.src_dim
         expected[source] = _gathered(collective, source, axes, ("value", k, "axes"), "moved from")
         expected[move.tgt_dim] = _sliced(collective, move.tgt_dim, axes)
-    _verify_result(collective, expected)
+    for dim, refs in enumerate(expected):
+        _verify_dimension(collective, dim, refs)
 
 
 def _all_reduce(collective: Collective, refs: AxisRefListAttr) -> None:
+    _verify_same_dimensions(collective)
     _ordered(collective, refs.value)
     operand = collective.operand
     in_use = [ref for axes in collective.operand_dims for ref in axes]
@@ -319,10 +331,10 @@ def _all_reduce(collective: Collective, refs: AxisRefListAttr) -> None:
         if any(ref.overlaps(other) for other in collective.result.sharding.unreduced_axes):
             message = f"{ref.stripped} is reduced over, but the result is unreduced along it"
             raise collective.error("collective-overlap", message, ("value", i))
-    _verify_result(collective, collective.operand_dims)
 
 
 def _replicated_to_unreduced(collective: Collective, refs: AxisRefListAttr) -> None:
+    _verify_same_dimensions(collective)
     if not refs.value:
         raise collective.error("collective-empty", "at least one axis becomes unreduced")
     _ordered(collective, refs.value)
@@ -334,7 +346,6 @@ def _replicated_to_unreduced(collective: Collective, refs: AxisRefListAttr) -> N
         if any(ref.overlaps(other) for other in collective.operand_unreduced):
             message = f"{ref.stripped} cannot become unreduced: the operand is so already"
             raise collective.error("collective-overlap", message, ("value", i))
-    _verify_result(collective, collective.operand_dims)
     _verify_unreduced(collective, iter(refs.value))
 
 

@@ -17,7 +17,7 @@ from sdybridge.sdy.suggestions import closest, listing
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from sdybridge.modules.checker import Checker, Context, Placed
+    from sdybridge.modules.checker import Checker, Context, Placed, Where
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.sdy_operations import Parameter
     from sdybridge.sdy import MeshAttr, TensorShardingAttr
@@ -76,6 +76,7 @@ def verify_manual_computation(
     """
     where = checker.at(operation)
     manual_axes: ManualAxesAttr = parameters["manual_axes"].value
+    _verify_not_nested(checker, parameters["manual_axes"], context, where)
     all_placed: list[Placed] = []
     for values, key in zip(_both(checker, operation), ("in_shardings", "out_shardings"), strict=True):
         _verify_count(checker, values, where)
@@ -90,7 +91,7 @@ def verify_manual_computation(
         all_placed += placed
     if manual_axes.value and all_placed:
         mesh = _common_mesh(checker, all_placed, context)
-        _verify_manual_axes(checker, parameters["manual_axes"], mesh, context, where)
+        _verify_known(checker, parameters["manual_axes"], mesh, where)
 
 
 def _both(checker: Checker, operation: Operation) -> tuple[_Values, _Values]:
@@ -119,7 +120,7 @@ def _both(checker: Checker, operation: Operation) -> tuple[_Values, _Values]:
     )
 
 
-def _verify_count(checker: Checker, values: _Values, where: str) -> None:
+def _verify_count(checker: Checker, values: _Values, where: Where) -> None:
     if len(values.outside) == len(values.inside):
         return
     inside = "arguments" if values.kind == "operand" else "returned values"
@@ -213,25 +214,26 @@ def _common_mesh(checker: Checker, all_placed: list[Placed], context: Context) -
     return common
 
 
-def _verify_manual_axes(
-    checker: Checker, parameter: Parameter, mesh: MeshAttr, context: Context, where: str
-) -> None:
+def _verify_not_nested(checker: Checker, parameter: Parameter, context: Context, where: Where) -> None:
     for i, name in enumerate(parameter.value.value):
-        span = checker.place_of(parameter.start, ManualAxesAttr, ("value", i))
         if name in context.manual_axes:
             raise checker.error(
                 "axis-is-manual",
                 f"axis {show(name)} is manual here already",
-                span,
+                checker.place_of(parameter.start, ManualAxesAttr, ("value", i)),
                 notes=[f"by {checker.at(context.manual_axes[name])}", f"in {where}"],
             )
+
+
+def _verify_known(checker: Checker, parameter: Parameter, mesh: MeshAttr, where: Where) -> None:
+    for i, name in enumerate(parameter.value.value):
         if not mesh.has_axis(name):
             meant = closest(name, mesh.axis_names)
             known = f"its axes are {listing(mesh.axis_names)}" if mesh.axes else "it has no axes"
             raise checker.error(
                 "unknown-manual-axis",
                 f"the mesh has no axis named {show(name)}",
-                span,
+                checker.place_of(parameter.start, ManualAxesAttr, ("value", i)),
                 notes=[known, f"in {where}"],
                 help=f"did you mean {show(meant)}?" if meant else None,
             )
