@@ -40,7 +40,7 @@ def retuple_callbacks(text: str) -> str:
         if not types or not _is_used(text, hit["result"], types.end()):
             continue
         result, of_type = hit["result"], types["type"]
-        packed = _fresh(text, f"{result}_tuple")
+        packed = _fresh(text, len(edits))
         line_end = text.find("\n", types.end())
         sharding = find_entry(text, brace, "mhlo.sharding")
         attributes = f" {{{text[sharding.span.start : sharding.span.end]}}}" if sharding else ""
@@ -60,7 +60,9 @@ def _is_used(text: str, value: str, start: int) -> bool:
     return uses.search(text, start, len(text) if end < 0 else end) is not None
 
 
-def _fresh(text: str, name: str) -> str:
+def _fresh(text: str, number: int) -> str:
+    """A value name that `text` does not have, different for each `number`."""
+    name = f"%callback_{number}"
     while name in text:
         name += "_"
     return name

@@ -121,7 +121,7 @@ class ShardingExport:
         count, rfind, pieces = text.count, text.rfind, self._pieces
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
-        brace = -1  # of the dictionary that the last key stood in
+        brace = -1  # of the dictionary that the last thing stood in, if that was a key
         special = -1  # the first escape or comment from `done` on
         for hit in NAME.finditer(text, at, end):
             start = hit.start()
@@ -144,23 +144,27 @@ class ShardingExport:
                         self.operations[name] += 1
                         pieces += (text[self._end : start], head, operand, tail)
                         done = self._end = hit.end()
+                        brace = -1
                         continue
                 elif kind in _REPEATED:
                     if kind == "value" and self._signature(done, start):
                         return self._end
                     if self._repeat(hit, start, done):
                         done = self._end
+                        brace = -1
                         continue
             site, code = read_site(text, hit, done)
-            if site is None:
-                done = code
-            elif site.kind is SiteKind.KEY:
+            if site is not None and site.kind is SiteKind.KEY:
                 # Most dictionaries open right before the key, or held the key before this one.
                 if text[site.start - 1] == "{":
                     brace = site.start - 1
                 elif brace < 0 or text[done : site.start] != ", ":
                     brace = opening_brace(text, site.start)
                 done = self._key(site, brace)
+                continue
+            brace = -1
+            if site is None:
+                done = code
             elif site.kind is SiteKind.ATTRIBUTE:  # in an alias definition, or in an attribute that stays
                 self.has_aliases = True
                 done = code
@@ -250,7 +254,11 @@ class ShardingExport:
             raise parse_error(text, start, f"the key {name} stands outside of any dictionary", end=end)
         if not _is_own(text, brace, brace) or (name != "sdy.sharding" and name not in _PASS_KEYS):
             return end
-        if name == "sdy.sharding_rule" or (name == "xla.sdy.manual_axes" and not value_type(text, brace)):
+        if name == "sdy.sharding_rule":
+            # XLA keeps the rules that a user gave; a consumer of StableHLO alone cannot read them.
+            if self.constraints is ConstraintForm.CUSTOM_CALL or not text.endswith("custom>", at, end):
+                self._remove_entry(start, end)
+        elif name == "xla.sdy.manual_axes" and not value_type(text, brace):
             self._remove_entry(start, end)
         elif name == "sdy.sharding":
             attr = self._parse(at, end, site.value)

@@ -48,7 +48,7 @@ class Site(NamedTuple):
 SHARDING_BODY = r'<[^<>"\\/]*+(?:"[^"\\\n<>]*+"[^<>"\\/]*+)*+>'
 """Pattern of a sharding's body as the printer writes it, without inlined meshes, escapes and comments."""
 
-_RULE = r"#sdy\.op_sharding_rule<(?:[^\"<>\n\-]++|->|-)*+>"
+_RULE = r"#sdy\.op_sharding_rule<(?:[^\"<>\n\-]++|->|-)*+>(?<!custom>)"
 
 NAME = re.compile(
     rf"(?P<name>sdy\.[\w.$\-]++)"
