@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.attributes import without_unused_aliases
-from sdybridge.modules.callbacks import retuple_callbacks
 from sdybridge.modules.control_flow import add_missing_shardings
+from sdybridge.modules.custom_calls import export_custom_calls
 from sdybridge.modules.export_operations import ConstraintForm
 from sdybridge.modules.export_shardings import ConvertedSharding, ShardingExport
 from sdybridge.source import Source
@@ -99,7 +99,7 @@ def export_module(
     added = 0
     if add_missing_sharding_to_control_flow:
         new, added = add_missing_shardings(new)
-    new = retuple_callbacks(new)
+    new = export_custom_calls(new)
     return ExportResult(
         text=without_unused_aliases(new) if export.has_aliases else new,
         shardings=export.shardings,
