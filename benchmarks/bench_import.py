@@ -1,0 +1,45 @@
+"""What `import sdybridge` costs, and what else it loads."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+from benchmarks.fresh import alternate_processes, run_python
+from benchmarks.table import AtMost, Row, Table, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.effort import Effort
+
+GOAL = AtMost(0.040)
+_LOADED = """
+import sys
+before = set(sys.modules)
+import {module}
+new = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+print(*sorted(new - set(sys.stdlib_module_names) - {{"{module}"}}))
+"""
+
+
+def run(effort: Effort) -> Iterator[Table]:
+    """Fresh interpreters that import, less fresh interpreters that do nothing."""
+    ours, theirs, nothing = alternate_processes(
+        [["-c", statement] for statement in ("import sdybridge", "import jax", "pass")], 2 * effort.processes
+    )
+    our, their = (
+        median(run.seconds - base.seconds for run, base in zip(runs, nothing, strict=True))
+        for runs in (ours, theirs)
+    )
+    loaded = third_party("sdybridge")
+    rows = [
+        Row("import", our, their, goal=GOAL),
+        Row("third-party packages", len(loaded), len(third_party("jax")), Unit.COUNT, AtMost(0)),
+    ]
+    yield Table("Import; cold", "JAX", rows, f"loaded: {', '.join(loaded)}" if loaded else "")
+
+
+def third_party(module: str) -> list[str]:
+    """The packages that an import loads, without the standard library and itself."""
+    return run_python("-c", _LOADED.format(module=module)).output.split()

@@ -1,0 +1,90 @@
+"""Whole programs, beside what any tool over MLIR's objects must do at least: read and print."""
+
+from __future__ import annotations
+
+import tracemalloc
+from statistics import median
+from typing import TYPE_CHECKING
+
+import sdybridge
+from benchmarks import programs
+from benchmarks.fresh import alternate_processes, median_figures
+from benchmarks.jaxlib_modules import make_context, parse_and_print
+from benchmarks.table import AtMost, Ratio, Row, Table, Unit
+from benchmarks.timing import alternate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from benchmarks.effort import Effort
+
+SPEED = Ratio(25)
+MEMORY = AtMost(4)
+
+
+def run(effort: Effort) -> Iterator[Table]:
+    """The program as JAX lowers it, and as it is after propagation."""
+    step = programs.training_step(effort.layers)
+    text = step.read_text(encoding="utf-8")
+    sites = sdybridge.export_module(text).sites
+    title = f"Whole program as JAX lowers it: {Unit.BYTES.show(len(text))}, {sites} shardings"
+    yield Table(f"{title}; warm", "parse+print", warm(text, effort), "jaxlib converts nothing here")
+    yield from _fresh(title, step, text, effort)
+    if effort.propagated_layers:
+        text = programs.propagated_step(effort.propagated_layers).read_text(encoding="utf-8")
+        sites = sdybridge.export_module(text).sites
+        title = f"Whole program after propagation: {Unit.BYTES.show(len(text))}, {sites} shardings"
+        yield Table(f"{title}; warm", "parse+print", warm(text, effort))
+
+
+def warm(text: str, effort: Effort) -> list[Row]:
+    """Both in one process, in turns."""
+    with make_context():
+        ours, theirs = alternate(
+            [lambda _: sdybridge.export_module(text), lambda _: parse_and_print(text)], effort.rounds
+        )
+    size = len(text)
+    return [
+        Row("median", median(ours), median(theirs), goal=SPEED),
+        Row("best", min(ours), min(theirs), goal=SPEED),
+        Row("rate, median", size / median(ours), size / median(theirs), Unit.BYTES_PER_SECOND),
+    ]
+
+
+def _fresh(title: str, step: Path, text: str, effort: Effort) -> Iterator[Table]:
+    """Each in processes of its own, in turns."""
+    ours, theirs, nothing = alternate_processes(
+        [
+            ["-m", "benchmarks.children.export_module", str(step)],
+            ["-m", "benchmarks.children.parse_and_print", str(step)],
+            ["-c", "pass"],
+        ],
+        effort.processes,
+    )
+    start = median(run.seconds for run in nothing)
+    our, their = median_figures(ours), median_figures(theirs)
+    cold = [
+        Row("first call", our["call"], their["call"], goal=SPEED),
+        Row(
+            "import, read the file, first call",
+            median(run.seconds for run in ours) - start,
+            median(run.seconds for run in theirs) - start,
+        ),
+    ]
+    yield Table(f"{title}; cold", "parse+print", cold, "fresh processes, less the start of Python")
+
+    size = len(text)
+    memory = [
+        Row("growth of the process, x text", our["peak"] / size, their["peak"] / size, Unit.MULTIPLE, MEMORY),
+        Row("Python's own allocations, x text", _traced_peak(text) / size, unit=Unit.MULTIPLE, goal=MEMORY),
+    ]
+    yield Table(f"{title}; peak memory", "parse+print", memory, "beyond the imports and the text itself")
+
+
+def _traced_peak(text: str) -> int:
+    tracemalloc.start()
+    sdybridge.export_module(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak

@@ -1,0 +1,70 @@
+"""Fresh processes, timed from outside, with the figures that they print."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process.
+
+    Attributes:
+        seconds: From its start to its end.
+        output: What it printed.
+    """
+
+    seconds: float
+    output: str
+
+
+def run_python(*arguments: str) -> Run:
+    """One run of this interpreter.
+
+    Raises:
+        RuntimeError: The process failed; the message is the end of its standard error.
+    """
+    start = perf_counter()
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    seconds = perf_counter() - start
+    if done.returncode:
+        raise RuntimeError(f"python {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
+    return Run(seconds, done.stdout)
+
+
+def alternate_processes(commands: Sequence[Sequence[str]], rounds: int) -> list[list[Run]]:
+    """The runs of each command in each round, taking turns; a first round warms the disk and is dropped."""
+    runs: list[list[Run]] = [[] for _ in commands]
+    for k in range(rounds + 1):
+        for command, done in zip(commands, runs, strict=True):
+            run = run_python(*command)
+            if k > 0:
+                done.append(run)
+    return runs
+
+
+def median_figures(runs: Sequence[Run]) -> dict[str, float]:
+    """The medians of what children printed (see `benchmarks.children.figures`)."""
+    printed: list[dict[str, float]] = [json.loads(run.output) for run in runs]
+    return {key: median(figures[key] for figures in printed) for key in printed[0]}

@@ -1,0 +1,70 @@
+"""The programs that the benchmarks convert, made once and kept in `.benchmarks/`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from benchmarks.fresh import ROOT, run_python
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CACHE = ROOT / ".benchmarks" / "programs"
+DEVICES = 512
+
+_GENERATOR = ROOT / "examples" / "transformer_step.py"
+
+
+def training_step(layers: int) -> Path:
+    """A transformer training step as JAX lowers it, in a file."""
+    return _cached(
+        f"step-{layers}-{_fingerprint()}.mlir",
+        lambda: run_python(str(_GENERATOR), "--layers", str(layers), "--devices", str(DEVICES)).output,
+    )
+
+
+def propagated_step(layers: int) -> Path:
+    """The same step as it enters XLA's export, after propagation: a sharding on nearly every operation."""
+    return _cached(f"propagated-{layers}-{_fingerprint()}.mlir", lambda: _propagate(layers))
+
+
+def explicit_mesh(bits: int) -> Path:
+    """The text of a square mesh of two to the power `bits` devices in random order."""
+    return _cached(f"mesh-{bits}.txt", lambda: _explicit_mesh(bits))
+
+
+def _propagate(layers: int) -> str:
+    from tests.differential.oracle.pipeline import ExportedModule, export_module
+
+    answer = export_module(training_step(layers).read_text(encoding="utf-8"))
+    if not isinstance(answer, ExportedModule):
+        raise TypeError(f"XLA did not export the program: {answer.message}")
+    return answer.sdy_text
+
+
+def _explicit_mesh(bits: int) -> str:
+    import numpy as np
+
+    ids = np.random.default_rng(bits).permutation(1 << bits).tolist()
+    side = 1 << bits // 2
+    return f'#sdy.mesh<["x"={side}, "y"={side}], device_ids={ids}>'
+
+
+def _cached(name: str, make: Callable[[], str]) -> Path:
+    file = CACHE / name
+    if not file.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(f".{os.getpid()}")  # another process may make the same one
+        partial.write_text(make(), encoding="utf-8")
+        partial.replace(file)
+    return file
+
+
+def _fingerprint() -> str:
+    """What the text of a program depends on."""
+    made_by = f"{version('jax')} {version('jaxlib')} {DEVICES}".encode() + _GENERATOR.read_bytes()
+    return hashlib.sha256(made_by).hexdigest()[:12]
