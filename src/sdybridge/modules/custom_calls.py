@@ -98,13 +98,12 @@ def _retuple(text: str, call: CustomCall, number: int) -> Iterator[Edit]:
         packed += "_"
     sharding = find_entry(text, call.brace, "mhlo.sharding")
     attributes = f" {{{text[sharding.span.start : sharding.span.end]}}}" if sharding else ""
-    unpack = (
-        f"{result} = stablehlo.get_tuple_element {packed}[0]{attributes} : (tuple<{of_type}>) -> {of_type}"
-    )
+    unpack = f"{result} = stablehlo.get_tuple_element {packed}[0]{attributes}"
     line_end = text.find("\n", types.end())
+    line_end = len(text) if line_end < 0 else line_end
     yield (call.result.start, call.result.end, packed)
     yield (types.start("result"), types.end("result"), f"tuple<{of_type}>")
-    yield (line_end, line_end, f"\n{call.indent}{unpack}")
+    yield (line_end, line_end, f"\n{call.indent}{unpack} : (tuple<{of_type}>) -> {of_type}")
 
 
 def _is_used(text: str, value: Span, start: int) -> bool:
