@@ -167,9 +167,19 @@ class Checker:
         except AlreadyReportedError:
             return
         except SdyBridgeError as error:
-            if error.span and (error.source is None or error.source.text is self.text):
-                error.located(self.source, error.span)
+            self.place(error)
             self.errors.setdefault((error.message, error.span), error)
+
+    def place(self, error: SdyBridgeError) -> None:
+        """Locates in the text an error about its bare string, or about the value of one of its aliases."""
+        if not error.source or not error.span:
+            return
+        if error.source.text is self.text:
+            error.located(self.source, error.span)
+            return
+        alias = self.tree.aliases.get(error.source.name)
+        if alias and self.text[alias.start : alias.end] == error.source.text:
+            error.located(self.source, error.span.shifted(alias.start))
 
     def read_all(self, span: Span, passed: Sequence[Span] = ()) -> None:
         """Reads the attributes under any key in a part of the text, but for the parts `passed`, in order."""
@@ -364,7 +374,7 @@ class Checker:
         if len(attr.shardings) != len(types):
             raise self.error(
                 "sharding-count",
-                f"{_count(len(attr.shardings), 'sharding')} for {_count(len(types), kind)}",
+                f"{count(len(attr.shardings), 'sharding')} for {count(len(types), kind)}",
                 self.place_of(start, TensorShardingPerValueAttr, ("shardings",)),
                 notes=[f"in {where}"],
             )
@@ -382,7 +392,12 @@ class Checker:
         return placed
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number of things, in words.
+
+    >>> count(1, "result"), count(0, "operand")
+    ('1 result', 'no operands')
+    """
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 

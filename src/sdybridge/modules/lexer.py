@@ -34,6 +34,7 @@ _FLAT = f"(?:{_PLAIN})*+"
 _STEP = re.compile(
     rf"(?:{_PLAIN}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}>)*+",
 )
+_TOKEN = re.compile(rf"[@%#!^]?(?:{BARE_ID}|[0-9]++)|{STRING}|->")
 _TRIVIA = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
 _STRING = re.compile(STRING)
 _SYMBOL = re.compile(SYMBOL)
@@ -219,8 +220,8 @@ def parse_error(
     notes: tuple[str, ...] = (),
     help: str | None = None,  # noqa: A002
 ) -> ParseError:
-    """A `ParseError` at `start` of the bare text."""
-    span = Span(start, start + 1 if end is None else end)
+    """A `ParseError` at `start` of the bare text, about the token there unless `end` says more."""
+    span = Span(start, _token_end(text, start) if end is None else end)
     return ParseError(message, source=Source(text), span=span, notes=notes, help=help)
 
 
@@ -232,10 +233,16 @@ def describe(text: str, pos: int) -> str:
     """
     if pos >= len(text):
         return "the end of the text"
-    found = re.compile(rf"[@%#!^]?(?:{BARE_ID}|[0-9]++)").match(text, pos)
-    token = found.group() if found else text[pos]
+    token = text[pos : _token_end(text, pos)]
     shown = token if len(token) <= 40 else token[:37] + "..."
+    if shown.startswith('"') and shown.isprintable():
+        return shown
     return f"'{shown}'" if shown.isprintable() else repr(shown)
+
+
+def _token_end(text: str, pos: int) -> int:
+    found = _TOKEN.match(text, pos)
+    return found.end() if found else pos + 1
 
 
 def _trimmed(text: str, start: int, end: int) -> int:

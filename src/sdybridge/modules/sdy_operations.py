@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sdybridge.errors import ParseError
     from sdybridge.modules.checker import Checker
     from sdybridge.modules.operations import Operation
+    from sdybridge.source import Span
 
 _OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#[0-9]++)?+")
 _WORD = re.compile(rf"({BARE_ID})|({STRING})")
@@ -156,6 +157,7 @@ def _generic(checker: Checker, operation: Operation) -> dict[str, Parameter]:
     for field in _SYNTAX[operation.name]:
         entry = operation.attribute(field.key) if field.key else None
         if entry and entry.value:
+            _verify_kind(checker, field, entry.value)
             parameters[field.key] = found = _value(checker, field, entry.value.start)
             after = skip_trivia(checker.text, found.end)
             if after < entry.value.end and checker.text[after] != ":":
@@ -166,6 +168,18 @@ def _generic(checker: Checker, operation: Operation) -> dict[str, Parameter]:
             message = f'"{operation.name}" has no property {field.key}'
             raise parse_error(checker.text, operation.name_start, message, end=operation.name_end)
     return parameters
+
+
+def _verify_kind(checker: Checker, field: _Field, value: Span) -> None:
+    """Raises unless the property spells an attribute of the right kind."""
+    if isinstance(field.cls, str):
+        return
+    kind = checker.kind_of(checker.text[value.start : value.end])
+    if kind not in (field.cls.mnemonic, "#"):
+        wanted = f"#sdy.{field.cls.mnemonic}<..>" if field.cls.is_dotted else f"#sdy<{field.cls.mnemonic}..>"
+        found = describe(checker.text, value.start)
+        message = f"expected {wanted} as {field.key}, found {found}"
+        raise parse_error(checker.text, value.start, message, end=value.end)
 
 
 def _computation_name_end(text: str, pos: int) -> int:

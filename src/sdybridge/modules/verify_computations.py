@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.checker import count
 from sdybridge.modules.result_types import expand_type
 from sdybridge.modules.types import element_of, shape_of, with_shape
 from sdybridge.sdy import ManualAxesAttr
@@ -110,7 +111,7 @@ def _both(checker: Checker, operation: Operation) -> tuple[_Values, _Values]:
         arguments = [argument.type for argument in operation.block_arguments(block)]
         if block.operations:
             last = block.operations[-1]
-            returned = last.signature_types[0]
+            returned = last.signature_types[0] if last.full_name == "sdy.return" else ()
             body_end = last.name_span
     inside = list(zip(cut(arguments), arguments, strict=True))
     outside = list(zip(cut(returned), returned, strict=True))
@@ -123,10 +124,10 @@ def _both(checker: Checker, operation: Operation) -> tuple[_Values, _Values]:
 def _verify_count(checker: Checker, values: _Values, where: Where) -> None:
     if len(values.outside) == len(values.inside):
         return
-    inside = "arguments" if values.kind == "operand" else "returned values"
+    inside = "argument" if values.kind == "operand" else "returned value"
     raise checker.error(
         "region-arguments",
-        f"{len(values.outside)} {values.kind}s outside, but {len(values.inside)} {inside} in the body",
+        f"{count(len(values.outside), values.kind)}, but {count(len(values.inside), inside)} in the body",
         values.place,
         notes=[f"in {where}"],
     )

@@ -76,7 +76,6 @@ def read_mesh(checker: Checker, operation: Operation) -> MeshAttr:
             text,
             start,
             f"expected '@' and the mesh's name, found {word}",
-            end=start + len(word) - 2,
             notes=("a mesh has no visibility",) if is_visibility else (),
             help="write @ in front of it" if text.startswith('"', start) else None,
         )
