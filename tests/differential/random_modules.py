@@ -193,12 +193,13 @@ class Writer:
     def _extras(self, *, prefixed: bool = False) -> list[str]:
         extras = [
             f'some.note = "{self.rng.choice(STRINGS)}"',
+            f'some.other = "{self.rng.choice(STRINGS)}"',
             "a.unit",
             "z.last = [1 : i64, {inner = dense<2> : tensor<1xi64>}]",
         ]
         if not prefixed:
             extras.append(f'mhlo.frontend_attributes = {{note = "{self.rng.choice(STRINGS[1:4])}"}}')
-        return [extra for extra in extras if self.rng.random() < 0.15]
+        return [extra for extra in extras if self.rng.random() < 0.25]
 
     def _dictionary(self, sharding: list[str], others: list[str]) -> str:
         """` {...}` with the sharding (mostly) and the others in any order; empty when there are none."""
