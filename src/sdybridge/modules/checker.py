@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.modules.context import AlreadyReportedError, Placed, Where
 from sdybridge.modules.lexer import STRING
 from sdybridge.modules.types import is_shaped, rank_of, tuple_elements
 from sdybridge.sdy import (
@@ -28,11 +28,11 @@ from sdybridge.sdy.suggestions import closest
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from sdybridge.errors import Path
+    from sdybridge.modules.context import Context
     from sdybridge.modules.operations import Operation, OperationTree
-    from sdybridge.modules.values import Scope
     from sdybridge.target import Target
 
 A = TypeVar("A", bound=Attribute)
@@ -51,83 +51,6 @@ _CLASSES: dict[str, type[Attribute]] = {
         TensorShardingPerValueAttr,
     )
 }
-
-
-class AlreadyReportedError(Exception):
-    """A check needs something that has an error of its own, which is reported where it stands."""
-
-
-@dataclass(slots=True, eq=False)
-class ModuleScope:
-    """A module, as far as shardings in it care.
-
-    Attributes:
-        meshes: Its own meshes by name; None for one whose text has an error.
-        outer: The module around it.
-    """
-
-    meshes: dict[str, MeshAttr | None] = field(default_factory=dict)
-    outer: ModuleScope | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Context:
-    """Where an operation stands.
-
-    Attributes:
-        module: The innermost module around it.
-        parent: The operation whose region it is in; None at the top of the text.
-        manual_axes: The axes that are manual here, with the operation that made them so.
-        scope: The values that are visible here.
-    """
-
-    module: ModuleScope
-    parent: Operation | None
-    manual_axes: Mapping[str, Operation]
-    scope: Scope
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """What an error is in, for its notes; put into words only when there is one.
-
-    Attributes:
-        checker: The text.
-        operation: The operation.
-        value: Which of its values: `result 0`; empty for the operation itself.
-    """
-
-    checker: Checker
-    operation: Operation
-    value: str = ""
-
-    def __str__(self) -> str:
-        operation = self.operation
-        if operation.full_name.endswith(".func") and operation.symbol:
-            name = f"function {symbol(operation.symbol)}"
-        else:
-            line, column = self.checker.location(operation.start)
-            name = f"{operation.full_name} at {line}:{column}"
-        return f"{self.value} of {name}" if self.value else name
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A sharding and its place in the text.
-
-    Attributes:
-        sharding: The sharding.
-        start: Where the attribute that it is in starts.
-        cls: The class of that attribute.
-        path: The way from that attribute to the sharding.
-        where: What carries it.
-    """
-
-    sharding: TensorShardingAttr
-    start: int
-    cls: type[Attribute]
-    path: Path
-    where: Where
 
 
 class Checker:

@@ -200,10 +200,6 @@ class Operation:
         spans = (*self.dictionaries, self.properties) if self.properties else self.dictionaries
         return next((entry for span in spans if (entry := self.entry_of(span, key))), None)
 
-    def entries_of(self, dictionary: Span) -> tuple[Entry, ...]:
-        """The entries of one dictionary."""
-        return read_dictionary(self.source.text, dictionary.start)
-
     def entry_of(self, dictionary: Span | None, key: str) -> Entry | None:
         """The entry under `key` of one dictionary."""
         text = self.source.text

@@ -11,6 +11,7 @@ import re
 from sys import intern
 
 from sdybridge.errors import ParseError
+from sdybridge.modules.braces import is_region, pass_attributes, word_before
 from sdybridge.modules.lexer import (
     BARE_ID,
     STRING,
@@ -56,17 +57,12 @@ _NEXT_LINE = re.compile(r"[ \t\r]*+\n[ \t]*+[%}]")
 _LOCATION = re.compile(r"loc[ \t\r\n]*+\(")
 _NAME = re.compile(BARE_ID)
 _DOTLESS_NAME = re.compile(_DOTLESS)
-_STRING = re.compile(STRING)
 _LABEL = re.compile(rf"\^{SUFFIX_ID}")
 _ALIAS = re.compile(rf"([#!]{SUFFIX_ID}){_GAP}=(?!=){_GAP}")
 _ATTRIBUTE_HEAD = re.compile(
     rf"{STRING}|{SYMBOL}(?:::{SYMBOL})*+|[#!]{SUFFIX_ID}|-?+[0-9][A-Za-z0-9_.]*+|{BARE_ID}"
 )
-_LAST_TOKEN = re.compile(r"[%@#!^]?[A-Za-z0-9_$.\-]++\Z")
 _FUNCTION = re.compile(rf"{_GAP}(?:(?:public|private|nested){_GAP})?+{SYMBOL}{_GAP}(?=\()")
-_BRACES_ARE_REGIONS = frozenset(("module", "builtin.module", "func.func"))
-_AXES_FIRST = frozenset(("sdy.all_reduce", "sdy.replicated_to_unreduced"))
-_TERMINATOR = re.compile(r"(?:return|yield|terminator|unreachable)\Z")
 
 
 def parse_operations(source: Source | str) -> OperationTree:
@@ -181,10 +177,10 @@ class _Reader:
                     return end
                 last = end
             elif char == "{":
-                if self.is_region(operation, pos, last):
+                if is_region(text, operation, pos, last):
                     header = operation.arguments_span or Span(operation.name_end, pos)
                     return self.open_region(operation, pos, header)
-                last = self.attributes(operation, pos, last)
+                last = pass_attributes(text, operation, pos, last)
             elif char in "([<" and char:
                 inner = skip_trivia(text, pos + 1)
                 if char == "(" and text.startswith("{", inner):
@@ -248,7 +244,9 @@ class _Reader:
             return self.advance(pos)
         if "." in found.group() or _DOTLESS_NAME.match(text, pos):
             starts_line = new_line and (last == operation.name_end or text[last - 1] not in ",=:(")
-            if (starts_line and not self.follows_word(last, "applies")) or self.is_complete(operation, last):
+            if (starts_line and not text.startswith("applies", last - len("applies"))) or self.is_complete(
+                operation, last
+            ):
                 return -1
         return found.end()
 
@@ -268,63 +266,13 @@ class _Reader:
             return False
         if text[last - 1] in ')]}>"' or (operation.signature and operation.signature.end == last):
             return True
-        token = _LAST_TOKEN.search(text, max(operation.name_end, last - 200), last)
-        return bool(token) and token.group()[0] in "%@#!^0123456789"  # type: ignore[union-attr]
-
-    def follows_word(self, last: int, word: str) -> bool:
-        return self.text.startswith(word, last - len(word))
+        return word_before(text, operation, last)[:1] in tuple("%@#!^0123456789")
 
     def is_label(self, pos: int) -> bool:
         pos = skip_trivia(self.text, pos)
         if self.text.startswith("(", pos):
             pos = skip_trivia(self.text, matching_bracket(self.text, pos))
         return self.text.startswith(":", pos)
-
-    def is_region(self, operation: Operation, pos: int, last: int) -> bool:
-        """Whether the brace at `pos` of a pretty form holds operations, rather than attributes."""
-        text = self.text
-        if text[last - 1] == "=" or self.follows_word(last, "attributes"):
-            return False
-        if self.is_axis_list(operation, pos):
-            return False
-        after = skip_trivia(text, pos + 1)
-        char = text[after : after + 1]
-        prefers_region = operation.name in _BRACES_ARE_REGIONS or self.follows_keyword(operation, last)
-        if char == "}":
-            return prefers_region
-        if char == '"':
-            found = _STRING.match(text, after)
-            return bool(found) and text.startswith("(", skip_trivia(text, found.end()))  # type: ignore[union-attr]
-        found = _NAME.match(text, after)
-        if not found:
-            return char in "%^" and char != ""
-        following = skip_trivia(text, found.end())
-        if text.startswith(("=", ","), following):
-            return False
-        return (
-            not text.startswith("}", following) or prefers_region or bool(_TERMINATOR.search(found.group()))
-        )
-
-    def is_axis_list(self, operation: Operation, pos: int) -> bool:
-        """Whether the brace at `pos` is the axes of `sdy.all_reduce {"x"} %0`."""
-        return operation.name in _AXES_FIRST and "%" not in self.text[operation.name_end : pos]
-
-    def follows_keyword(self, operation: Operation, last: int) -> bool:
-        """Whether a bare word such as `cond`, `do` or `else` stands before `last`."""
-        if last == operation.name_end or (operation.signature and operation.signature.end == last):
-            return False
-        token = _LAST_TOKEN.search(self.text, max(operation.name_end, last - 200), last)
-        return bool(token) and token.group()[0].isalpha()  # type: ignore[union-attr]
-
-    def attributes(self, operation: Operation, pos: int, last: int) -> int:
-        """Passes over a brace that holds no operations, and keeps its place if it is a dictionary."""
-        text = self.text
-        end = matching_bracket(text, pos)
-        inner = text[skip_trivia(text, pos + 1)]
-        is_parameter = text[last - 1] == "=" or self.is_axis_list(operation, pos)
-        if not is_parameter and (inner in '}"_' or inner.isalpha()):
-            operation.dictionaries.append(Span(pos, end))
-        return end
 
     def generic(self, operation: Operation, pos: int) -> int:
         """Reads `(operands) [successors] <{properties}>` and on, up to the first region or the end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError
-from sdybridge.modules.checker import AlreadyReportedError
+from sdybridge.modules.context import AlreadyReportedError
 from sdybridge.modules.sdy_operations import has_parameters, read_parameters
 from sdybridge.sdy import (
     AxisRefAttr,

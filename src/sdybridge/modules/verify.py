@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError, SdyBridgeError
-from sdybridge.modules.checker import Checker, Context
+from sdybridge.modules.checker import Checker
+from sdybridge.modules.context import Context
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.sdy_operations import has_parameters, read_parameters
 from sdybridge.modules.values import Scope

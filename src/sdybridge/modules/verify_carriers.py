@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError
-from sdybridge.modules.checker import Placed, Where
+from sdybridge.modules.context import Placed, Where
 from sdybridge.modules.result_types import expand_type, result_types
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 
 if TYPE_CHECKING:
-    from sdybridge.modules.checker import Checker, Context
+    from sdybridge.modules.checker import Checker
+    from sdybridge.modules.context import Context
     from sdybridge.modules.dictionary import Entry
     from sdybridge.modules.operations import Argument, Operation
     from sdybridge.sdy import Attribute

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
-from sdybridge.modules.checker import AlreadyReportedError, Placed, Where
+from sdybridge.modules.context import AlreadyReportedError, Placed, Where
 from sdybridge.modules.value_shardings import sharding_of
 from sdybridge.sdy import AxisRefAttr, TensorShardingAttr, locate
 from sdybridge.sdy.mesh import unknown_axis
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sdybridge.errors import Path, SdyBridgeError
-    from sdybridge.modules.checker import Checker, Context
+    from sdybridge.modules.checker import Checker
+    from sdybridge.modules.context import Context
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.sdy_operations import Parameter
     from sdybridge.sdy import AllToAllParamListAttr, AxisRefListAttr, ListOfAxisRefListsAttr, MeshAttr

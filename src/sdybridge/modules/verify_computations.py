@@ -18,7 +18,8 @@ from sdybridge.sdy.suggestions import closest, listing
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from sdybridge.modules.checker import Checker, Context, Placed, Where
+    from sdybridge.modules.checker import Checker
+    from sdybridge.modules.context import Context, Placed, Where
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.sdy_operations import Parameter
     from sdybridge.sdy import MeshAttr, TensorShardingAttr

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.checker import ModuleScope
+from sdybridge.modules.context import ModuleScope
 from sdybridge.modules.lexer import describe, matching_bracket, parse_error, skip_trivia, symbol_end
 from sdybridge.sdy import MeshAttr
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from sdybridge.modules.checker import Checker, Context
+    from sdybridge.modules.checker import Checker
+    from sdybridge.modules.context import Context
     from sdybridge.modules.operations import Operation
 
 _OF_MODULES = frozenset(("sym_name", "sym_visibility"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.checker import Placed
+from sdybridge.modules.context import Placed
 from sdybridge.modules.result_types import result_types
 from sdybridge.modules.sdy_operations import read_parameters
 from sdybridge.modules.verify_collectives import COLLECTIVES, verify_collective
@@ -16,7 +16,8 @@ from sdybridge.sdy import TensorShardingAttr
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from sdybridge.modules.checker import Checker, Context
+    from sdybridge.modules.checker import Checker
+    from sdybridge.modules.context import Context
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.sdy_operations import Parameter
 
