@@ -1,6 +1,7 @@
 # Every target sets up its own .venv first; only python3 (3.11 or newer) with pip is needed.
 PYTHON ?= python3
 VENV := .venv
+CLASSIC := .venv-classic
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n auto
@@ -26,8 +27,13 @@ demo: $(STAMP)  ## export a real JAX training step and let XLA check the result
 test: $(STAMP) lint  ## lint, types and every test (a few minutes)
 	$(PYTEST) -m 'not slow'
 
-test-all: $(STAMP) lint  ## test, with the long sweeps and the older XLA too
+test-all: $(STAMP) $(CLASSIC)/.installed lint  ## test, with the long sweeps and the older XLA too
 	$(PYTEST)
+
+$(CLASSIC)/.installed:
+	$(PYTHON) -m venv $(CLASSIC)
+	$(CLASSIC)/bin/python -m pip install --quiet --disable-pip-version-check jaxlib==0.6.2
+	touch $@
 
 lint: $(STAMP)  ## ruff and strict mypy
 	$(BIN)/ruff check .
@@ -44,4 +50,4 @@ proto:  ## regenerate the protobuf module from its .proto
 	build/protoc/bin/python -m grpc_tools.protoc --proto_path=src --python_out=src --pyi_out=src src/sdybridge/hlo/op_sharding.proto
 
 clean:  ## remove the environment and every generated file
-	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(CLASSIC) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

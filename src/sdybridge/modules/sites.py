@@ -75,9 +75,10 @@ MESH_NAME = re.compile(r"(?P<name>sdy\.mesh)(?![\w.$\-])(?P<equals>\s*+=\s*+)?(?
 
 _CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
 _BEFORE_NAME = frozenset(" \t\r\n{}()[]<>,=")
-_FLAT = rf'(?:[^"/()\[\]{{}}<>]++|{STRING})*+'
+# Code has no backslash outside of strings, so text that starts inside a string never matches by mistake.
+_FLAT = rf'(?:[^"/\\()\[\]{{}}<>]++|{STRING})*+'
 _GROUP = rf"\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}(?:\[{_FLAT}\]{_FLAT})?>"
-_BALANCED = re.compile(rf'(?:[^"/()\[\]{{}}<>]++|{STRING}|{_GROUP})*+')
+_BALANCED = re.compile(rf'(?:[^"/\\()\[\]{{}}<>]++|{STRING}|{_GROUP})*+')
 _UNMATCHED = re.compile(rf'[^"/()\[\]{{}}<>\-]++|{STRING}|//[^\n]*+|->|<=|>=|.', re.DOTALL)
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
