@@ -256,6 +256,20 @@ def _verify_same_dimensions(collective: Collective) -> None:
         _verify_dimension(collective, dim, axes)
 
 
+def _verify_equal_dimensions(collective: Collective) -> None:
+    """Whether operand and result have the same dimension shardings, openness and priority included."""
+    _verify_same_dimensions(collective)
+    dims = collective.operand.dim_shardings if collective.operand else ()
+    for i, (before, after) in enumerate(zip(dims, collective.result.sharding.dim_shardings, strict=False)):
+        if before is not after:
+            raise collective.result_error(
+                "collective-result",
+                f"dimension {i} is {before.stripped} in the operand and has to stay so, not {after.stripped}",
+                ("dim_shardings", i),
+                help=f"write {before.stripped}",
+            )
+
+
 def _verify_unreduced(collective: Collective, axes: Iterator[AxisRefAttr]) -> None:
     """The result's unreduced axes are the operand's with `axes`, in mesh order and merged."""
     expected: list[AxisRefAttr] = []
@@ -335,7 +349,7 @@ def _all_reduce(collective: Collective, refs: AxisRefListAttr) -> None:
 
 
 def _replicated_to_unreduced(collective: Collective, refs: AxisRefListAttr) -> None:
-    _verify_same_dimensions(collective)
+    _verify_equal_dimensions(collective)
     if not refs.value:
         raise collective.error("collective-empty", "at least one axis becomes unreduced")
     _ordered(collective, refs.value)
