@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from benchmarks.table import Table
 
 NAMES = ("module", "conversion", "repeated", "iota", "mesh", "import")
-_ABOUT = (
-    "medians; ratio > 1 is in favour of sdybridge; tasks take turns; garbage collector off in timed parts"
-)
+_ABOUT = """\
+Medians; a ratio above 1 is in favour of sdybridge. Tasks take turns; the garbage collector is off in timed
+parts, except in fresh processes. Times are CPU time of all threads unless a row says wall clock: on a busy
+machine the wall clock flatters whatever is short, so goals are judged by CPU time."""
 
 
 def tables(name: str, effort: Effort) -> Iterator[Table]:

@@ -63,8 +63,8 @@ def _row(what: str, cases: Sequence[Cases]) -> Row:
     counts = [len(case) for case in texts[1:]]
     return Row(
         f"{what} ({sum(counts)} inputs)",
-        median(s / n for s, n in zip(ours, counts, strict=True)),
-        median(s / n for s, n in zip(theirs, counts, strict=True)),
+        median(s / n for s, n in zip(ours.cpu, counts, strict=True)),
+        median(s / n for s, n in zip(theirs.cpu, counts, strict=True)),
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.fresh import alternate_processes, run_python
+from benchmarks.fresh import alternate_processes, cost_cpu, cost_wall, run_python
 from benchmarks.table import AtMost, Row, Table, Unit
 
 if TYPE_CHECKING:
@@ -28,13 +27,10 @@ def run(effort: Effort) -> Iterator[Table]:
     ours, theirs, nothing = alternate_processes(
         [["-c", statement] for statement in ("import sdybridge", "import jax", "pass")], 2 * effort.processes
     )
-    our, their = (
-        median(run.seconds - base.seconds for run, base in zip(runs, nothing, strict=True))
-        for runs in (ours, theirs)
-    )
     loaded = third_party("sdybridge")
     rows = [
-        Row("import", our, their, goal=GOAL),
+        Row("import, CPU time", cost_cpu(ours, nothing), cost_cpu(theirs, nothing), goal=GOAL),
+        Row("import, wall clock", cost_wall(ours, nothing), cost_wall(theirs, nothing)),
         Row("third-party packages", len(loaded), len(third_party("jax")), Unit.COUNT, AtMost(0)),
     ]
     yield Table("Import; cold", "JAX", rows, f"loaded: {', '.join(loaded)}" if loaded else "")

@@ -34,7 +34,7 @@ def run(effort: Effort) -> Iterator[Table]:
             theirs[bits] = partial(_convert_named, [cases.named_shardings() for cases in rounds])
     count = len(rounds[0].dims)
     seconds = [
-        median(times) / count for times in alternate([*ours.values(), *theirs.values()], effort.rounds)
+        median(times.cpu) / count for times in alternate([*ours.values(), *theirs.values()], effort.rounds)
     ]
     our = dict(zip(ours, seconds, strict=False))
     their = dict(zip(theirs, seconds[len(ours) :], strict=True))

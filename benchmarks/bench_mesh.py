@@ -39,6 +39,7 @@ def run(effort: Effort) -> Iterator[Table]:
         Row("export a sharding", our["export"], their["export"]),
         Row("print it", our["print"], their["print"]),
         Row("total", our["total"], their["total"], goal=GOAL),
+        Row("total, wall clock", our["total_wall"], their["total_wall"]),
         Row("total against jaxlib reading the result", our["total"], their["read_back"]),
     ]
     yield Table(

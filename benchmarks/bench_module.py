@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import sdybridge
 from benchmarks import programs
-from benchmarks.fresh import alternate_processes, median_figures
+from benchmarks.fresh import alternate_processes, cost_cpu, cost_wall, median_figures
 from benchmarks.jaxlib_modules import make_context, parse_and_print
 from benchmarks.table import AtMost, Ratio, Row, Table, Unit
 from benchmarks.timing import alternate
@@ -46,9 +46,11 @@ def warm(text: str, effort: Effort) -> list[Row]:
         )
     size = len(text)
     return [
-        Row("median", median(ours), median(theirs), goal=SPEED),
-        Row("best", min(ours), min(theirs), goal=SPEED),
-        Row("rate, median", size / median(ours), size / median(theirs), Unit.BYTES_PER_SECOND),
+        Row("CPU time, median", median(ours.cpu), median(theirs.cpu), goal=SPEED),
+        Row("CPU time, best", min(ours.cpu), min(theirs.cpu)),
+        Row("rate, CPU time", size / median(ours.cpu), size / median(theirs.cpu), Unit.BYTES_PER_SECOND),
+        Row("wall clock, median", median(ours.wall), median(theirs.wall)),
+        Row("wall clock over CPU time", ours.stretch, theirs.stretch, Unit.MULTIPLE),
     ]
 
 
@@ -62,15 +64,12 @@ def _fresh(title: str, step: Path, text: str, effort: Effort) -> Iterator[Table]
         ],
         effort.processes,
     )
-    start = median(run.seconds for run in nothing)
     our, their = median_figures(ours), median_figures(theirs)
     cold = [
-        Row("first call", our["call"], their["call"], goal=SPEED),
-        Row(
-            "import, read the file, first call",
-            median(run.seconds for run in ours) - start,
-            median(run.seconds for run in theirs) - start,
-        ),
+        Row("first call, CPU time", our["call"], their["call"], goal=SPEED),
+        Row("first call, wall clock", our["call_wall"], their["call_wall"]),
+        Row("import, read, first call, CPU time", cost_cpu(ours, nothing), cost_cpu(theirs, nothing)),
+        Row("import, read, first call, wall clock", cost_wall(ours, nothing), cost_wall(theirs, nothing)),
     ]
     yield Table(f"{title}; cold", "parse+print", cold, "fresh processes, less the start of Python")
 

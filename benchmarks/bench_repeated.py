@@ -43,6 +43,6 @@ def _row(what: str, count: int, effort: Effort) -> Row:
             for sharding, rank in named:
                 named_sharding_to_xla_hlo_sharding(sharding, rank)
 
-    ours_seconds, theirs_seconds = alternate([ours, theirs], effort.rounds)
+    our_times, their_times = alternate([ours, theirs], effort.rounds)
     calls = len(turns) * count
-    return Row(what, median(ours_seconds) / calls, median(theirs_seconds) / calls, goal=GOAL)
+    return Row(what, median(our_times.cpu) / calls, median(their_times.cpu) / calls, goal=GOAL)

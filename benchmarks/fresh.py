@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -23,11 +24,13 @@ class Run:
     """One process.
 
     Attributes:
-        seconds: From its start to its end.
+        wall: Seconds from its start to its end.
+        cpu: Seconds of CPU time in it.
         output: What it printed.
     """
 
-    seconds: float
+    wall: float
+    cpu: float
     output: str
 
 
@@ -37,7 +40,7 @@ def run_python(*arguments: str) -> Run:
     Raises:
         RuntimeError: The process failed; the message is the end of its standard error.
     """
-    start = perf_counter()
+    start, cpu = perf_counter(), _children_cpu()
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -47,10 +50,15 @@ def run_python(*arguments: str) -> Run:
         encoding="utf-8",
         check=False,
     )
-    seconds = perf_counter() - start
+    wall, cpu = perf_counter() - start, _children_cpu() - cpu
     if done.returncode:
         raise RuntimeError(f"python {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
-    return Run(seconds, done.stdout)
+    return Run(wall, cpu, done.stdout)
+
+
+def _children_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def alternate_processes(commands: Sequence[Sequence[str]], rounds: int) -> list[list[Run]]:
@@ -68,3 +76,13 @@ def median_figures(runs: Sequence[Run]) -> dict[str, float]:
     """The medians of what children printed (see `benchmarks.children.figures`)."""
     printed: list[dict[str, float]] = [json.loads(run.output) for run in runs]
     return {key: median(figures[key] for figures in printed) for key in printed[0]}
+
+
+def cost_cpu(runs: Sequence[Run], nothing: Sequence[Run]) -> float:
+    """The median CPU time of processes, less that of the ones beside them that did nothing."""
+    return median(run.cpu - base.cpu for run, base in zip(runs, nothing, strict=True))
+
+
+def cost_wall(runs: Sequence[Run], nothing: Sequence[Run]) -> float:
+    """The same by the wall clock."""
+    return median(run.wall - base.wall for run, base in zip(runs, nothing, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
@@ -16,17 +16,17 @@ class Figures:
     def __init__(self) -> None:
         self._figures: dict[str, float] = {}
         self._before = _start_peak()
-        self._start = self._last = perf_counter()
+        self._start = self._last = _now()
 
     def lap(self, name: str) -> None:
-        """Records the seconds since the last lap."""
-        now = perf_counter()
-        self._figures[name] = now - self._last
-        self._last = perf_counter()
+        """Records the seconds since the last lap: CPU time, and the wall clock's as `NAME_wall`."""
+        now = _now()
+        self._record(name, self._last, now)
+        self._last = now
 
     def stop(self) -> None:
         """Records the total of all laps, and how many bytes the process has grown by at its largest."""
-        self._figures["total"] = self._last - self._start
+        self._record("total", self._start, self._last)
         self._figures["peak"] = _peak() - self._before
 
     def print(self, **more: float) -> None:
@@ -34,6 +34,14 @@ class Figures:
         import json
 
         print(json.dumps(self._figures | more))
+
+    def _record(self, name: str, start: tuple[float, float], end: tuple[float, float]) -> None:
+        self._figures[name], self._figures[f"{name}_wall"] = (b - a for a, b in zip(start, end, strict=True))
+
+
+def _now() -> tuple[float, float]:
+    """CPU time of all threads, and the wall clock."""
+    return process_time(), perf_counter()
 
 
 def _start_peak() -> int:
