@@ -12,6 +12,8 @@ conversion), `sdybridge.modules` (whole programs).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sdybridge.bridge import Loss as Loss
 from sdybridge.bridge import LossKind as LossKind
 from sdybridge.bridge import convert_to_hlo_sharding as convert_to_hlo_sharding
@@ -27,9 +29,6 @@ from sdybridge.hlo import IotaTileAssignment as IotaTileAssignment
 from sdybridge.hlo import OpMetadata as OpMetadata
 from sdybridge.hlo import OpShardingType as OpShardingType
 from sdybridge.hlo import TileAssignment as TileAssignment
-from sdybridge.modules import ConstraintForm as ConstraintForm
-from sdybridge.modules import ExportResult as ExportResult
-from sdybridge.modules import export_module as export_module
 from sdybridge.sdy import AxisRefAttr as AxisRefAttr
 from sdybridge.sdy import DimensionShardingAttr as DimensionShardingAttr
 from sdybridge.sdy import ManualAxesAttr as ManualAxesAttr
@@ -42,4 +41,25 @@ from sdybridge.sdy import parse_attribute as parse_attribute
 from sdybridge.sdy import verify_sharding as verify_sharding
 from sdybridge.target import Target as Target
 
+if TYPE_CHECKING:
+    from sdybridge.modules import ConstraintForm as ConstraintForm
+    from sdybridge.modules import ExportResult as ExportResult
+    from sdybridge.modules import export_module as export_module
+    from sdybridge.modules import verify_module as verify_module
+
 __version__ = "0.1.0"
+
+# Whoever converts one sharding need not wait for what reads whole programs.
+_MODULES = frozenset({"ConstraintForm", "ExportResult", "export_module", "verify_module"})
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'sdybridge' has no attribute {name!r}")
+    import sdybridge.modules
+
+    return getattr(sdybridge.modules, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
