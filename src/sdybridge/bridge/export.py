@@ -119,20 +119,19 @@ def _convert(
     verify_sharding(sharding, mesh, manual_axes=manual_axes)
     unreduced = () if target is Target.CLASSIC else sharding.unreduced_axes
 
-    sizes = mesh.axis_sizes
     claimed: list[AxisRefAttr] = []
     tile_dims: list[int] = []
     types: list[OpShardingType] = []
     for dim in sharding.dim_shardings:
         claimed += dim.axes
-        tile_dims.append(_total_size(dim.axes, sizes))
+        tile_dims.append(_total_size(dim.axes, mesh))
     if manual:
         claimed += manual
-        tile_dims.append(_total_size(manual, sizes))
+        tile_dims.append(_total_size(manual, mesh))
         types.append(OpShardingType.MANUAL)
     if unreduced:
         claimed += unreduced
-        tile_dims.append(_total_size(unreduced, sizes))
+        tile_dims.append(_total_size(unreduced, mesh))
         types.append(OpShardingType.UNREDUCED)
 
     tiles = _grid(sharding, mesh, claimed, tile_dims)
@@ -186,10 +185,7 @@ def _manual_refs(manual_axes: tuple[str, ...], mesh: MeshAttr) -> tuple[AxisRefA
     return tuple(AxisRefAttr(name) for name in dict.fromkeys(manual_axes))
 
 
-def _total_size(axes: Sequence[AxisRefAttr], sizes: Mapping[str, int]) -> int:
+@functools.lru_cache(maxsize=4096)
+def _total_size(axes: tuple[AxisRefAttr, ...], mesh: MeshAttr) -> int:
     """The product of the sizes of `axes`; 1 for none."""
-    size = 1
-    for ref in axes:
-        sub = ref.sub_axis_info
-        size *= sizes[ref.name] if sub is None else sub.size
-    return size
+    return math.prod([ref.get_size(mesh) for ref in axes])

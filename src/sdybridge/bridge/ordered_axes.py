@@ -33,22 +33,33 @@ def get_ordered_axis_refs(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple
     Source: `getOrderedAxisRefs` in shardy's `dialect/sdy/ir/utils.cc`.
     """
     cuts: dict[str, set[int]] = {}
-    for axes in (*(dim.axes for dim in sharding.dim_shardings), sharding.unreduced_axes):
-        for ref in axes:
-            sub = ref.sub_axis_info
-            if sub is not None:
-                cuts.setdefault(ref.name, set()).update((sub.pre_size, sub.next_pre_size))
+    for axes in (*[dim.axes for dim in sharding.dim_shardings], sharding.unreduced_axes):
+        for name, low, high in _cuts(axes):
+            cuts.setdefault(name, {1}).update((low, high))
     full, _ = full_axes(mesh)
     if not cuts:
         return full
     ordered: list[AxisRefAttr] = []
     for axis, ref in zip(mesh.axes, full, strict=True):
-        if axis.name not in cuts:
+        if axis.name in cuts:
+            ordered += _pieces(axis.name, tuple(sorted(cuts[axis.name] | {axis.size})))
+        else:
             ordered.append(ref)
-            continue
-        borders = sorted(cuts[axis.name] | {1, axis.size})
-        ordered += (AxisRefAttr.sub(axis.name, low, high // low) for low, high in itertools.pairwise(borders))
     return tuple(ordered)
+
+
+# Programs repeat few dimensions and few cuts on few meshes.
+@functools.lru_cache(maxsize=4096)
+def _cuts(axes: tuple[AxisRefAttr, ...]) -> tuple[tuple[str, int, int], ...]:
+    """Where the sub-axes among `axes` start and end: the axis, the pre-size and the next pre-size of each."""
+    subs = ((ref.name, ref.sub_axis_info) for ref in axes)
+    return tuple((name, sub.pre_size, sub.next_pre_size) for name, sub in subs if sub is not None)
+
+
+@functools.lru_cache(maxsize=4096)
+def _pieces(name: str, borders: tuple[int, ...]) -> tuple[AxisRefAttr, ...]:
+    """The sub-axes of one axis between neighbouring borders; the first is 1, the last its size."""
+    return tuple(AxisRefAttr.sub(name, low, high // low) for low, high in itertools.pairwise(borders))
 
 
 @functools.lru_cache(maxsize=1024)
