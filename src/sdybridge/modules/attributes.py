@@ -22,7 +22,7 @@ class Alias(NamedTuple):
 
 
 _DEFINITION = re.compile(r"^[ \t]*+#([\w$.\-]++)[ \t]*+=[ \t]*+", re.MULTILINE)
-_NAME = re.compile(r"#[\w$.\-]++")
+_NAME = re.compile(r"[#!][\w$.\-]++")
 _WORD = re.compile(r"[\w$.\-]++")
 _ESCAPED = {ord('"'): r"\22", ord("\\"): r"\\"}
 _REFERENCE = re.compile(r"#[\w$.\-]++(?![\w$.\-<])")
@@ -53,7 +53,7 @@ def attribute_end(text: str, at: int) -> int:
         return symbol_end(text, at)
     if text[at : at + 1] in {"[", "{", "("}:
         return matching_bracket(text, at)
-    found = (_NAME if text.startswith("#", at) else _WORD).match(text, at)
+    found = (_NAME if text.startswith(("#", "!"), at) else _WORD).match(text, at)
     if not found:
         raise parse_error(text, at, "expected an attribute")
     end = found.end()
@@ -72,16 +72,21 @@ def has_alias(value: str) -> bool:
 
 def without_unused_aliases(text: str) -> str:
     """`text` without the definitions of Shardy attributes and symbols that nothing refers to any more."""
-    while True:
-        used = Counter(hit.group() for hit in _REFERENCE.finditer(text))
-        unused = [
-            (alias.start, text.find("\n", alias.end) + 1 or len(text), "")
-            for name, alias in find_aliases(text).items()
-            if alias.value.startswith(("#sdy", "@")) and used["#" + name] == 1
-        ]
-        if not unused:
-            return text
-        text = splice(text, unused)
+    used = Counter(_REFERENCE.findall(text))
+    aliases = find_aliases(text)
+    edits = []
+    waiting = list(aliases)
+    while waiting:
+        name = waiting.pop()
+        alias = aliases[name]
+        if alias.value.startswith(("#sdy", "@")) and used["#" + name] == 1:  # its definition
+            used["#" + name] = 0
+            edits.append((alias.start, text.find("\n", alias.end) + 1 or len(text), ""))
+            for reference in _REFERENCE.findall(alias.value):
+                used[reference] -= 1
+                if reference[1:] in aliases:
+                    waiting.append(reference[1:])
+    return splice(text, edits)
 
 
 def quote(value: str) -> str:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from sdybridge.modules.export_shardings import ShardingExport
     from sdybridge.modules.sites import Site
 
-_CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
+CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
+"""The operations that say how one value is laid out, and nothing else."""
+
 _COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"})
 _OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
 _OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
@@ -55,7 +57,7 @@ def export_operation(export: ShardingExport, site: Site) -> int:
         return end
     if name == "sdy.sharding_group":
         return _remove_group(export, start, end, generic=generic)
-    if name in _CONSTRAINTS or name in _COLLECTIVES:
+    if name in CONSTRAINTS or name in _COLLECTIVES:
         return _generic_copy(export, start, end) if generic else _copy(export, name, start, end)
     raise ConversionError(
         f"{name} is not exported yet",

@@ -14,8 +14,9 @@ from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.attributes import attribute_end, find_aliases, has_alias, quote
 from sdybridge.modules.dictionary import find_entry
-from sdybridge.modules.export_operations import ConstraintForm, export_operation
-from sdybridge.modules.lexer import parse_error
+from sdybridge.modules.enclosing import Enclosing
+from sdybridge.modules.export_operations import CONSTRAINTS, ConstraintForm, export_operation
+from sdybridge.modules.lexer import matching_bracket, parse_error
 from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.signature import result_types, sharding_rank, value_type
 from sdybridge.modules.sites import (
@@ -25,7 +26,6 @@ from sdybridge.modules.sites import (
     SiteKind,
     code_end,
     near_brace,
-    opening_brace,
     read_site,
 )
 from sdybridge.modules.splice import removal
@@ -48,10 +48,12 @@ if TYPE_CHECKING:
     from sdybridge.modules.sites import Site
     from sdybridge.sdy import MeshAttr
 
+_BEFORE_KEY = frozenset(" {,\n")
 _REPEATED = frozenset({"value", "values", "rule"})
 _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
 _LONG_LINE = 4096  # characters from which on a line is first tried as a whole
+_LONGEST_GAP = 1000  # characters between a type and its dictionary
 _LONGEST_TAIL = 2000  # characters behind a sharding that are looked at as its context
 
 
@@ -89,11 +91,13 @@ class ShardingExport:
         self.constraints = constraints
         self.operations: Counter[str] = Counter()
         self.has_aliases = False
-        self.meshes = find_meshes(source, self.text.find("func.func"))
-        self._all_meshes = False
+        function = self.text.find("func.func")
+        self._all_meshes = self.text.rfind("sdy.mesh", max(0, function)) >= 0  # it may share a name
+        self.meshes = find_meshes(source, -1 if self._all_meshes else function)
         self._pieces: list[str] = []  # the new text
         self._end = 0  # where the part of the old text ends that the pieces stand for
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
+        self._enclosing = Enclosing(source.text)
         self._tried = -1  # where the last line ends that was tried as a whole
         self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
         self._copies: dict[tuple[str, str], tuple[ConvertedSharding, str, str]] = {}
@@ -118,11 +122,11 @@ class ShardingExport:
     def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
         text = self.text
-        count, rfind, pieces = text.count, text.rfind, self._pieces
+        count, find, rfind, pieces = text.count, text.find, text.rfind, self._pieces
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last thing stood in, if that was a key
-        special = -1  # the first escape or comment from `done` on
+        special = escape = slash = -1  # the first escape or comment from `clear` on
         for hit in NAME.finditer(text, at, end):
             start = hit.start()
             if start < done:
@@ -130,15 +134,20 @@ class ShardingExport:
             if start >= report_at and progress:
                 progress(start)
                 report_at = start + _REPORT_EVERY
-            if special < done:
-                special = _next_special(text, done)
-            if special > start and not count('"', rfind("\n", done, start) + 1 or done, start) & 1:
+            clear = rfind("\n", done, start) + 1 or done  # every line starts outside strings and comments
+            if special < clear:
+                if 0 <= escape < clear or special < 0:
+                    escape = find("\\", clear)
+                if 0 <= slash < clear or special < 0:
+                    slash = find("/", clear)
+                special = min(escape if escape >= 0 else end, slash if slash >= 0 else end)
+            if special > start and text[start - 1] in _BEFORE_KEY and not count('"', clear, start) & 1:
                 # A large program repeats few contexts very often: these need no closer look.
                 kind = hit.lastgroup
                 if kind == "type":
                     name, operand, sharding, of_type = hit.group("name", "operand", "sharding", "type")
                     known = self._copies.get((of_type, sharding))
-                    if known:
+                    if known and name in CONSTRAINTS:
                         converted, head, tail = known
                         converted.count += 1
                         self.operations[name] += 1
@@ -147,9 +156,9 @@ class ShardingExport:
                         brace = -1
                         continue
                 elif kind in _REPEATED:
-                    if kind == "value" and self._signature(done, start):
+                    if kind == "value" and self._signature(clear, start):
                         return self._end
-                    if self._repeat(hit, start, done):
+                    if self._repeat(hit, start, clear):
                         done = self._end
                         brace = -1
                         continue
@@ -159,7 +168,7 @@ class ShardingExport:
                 if text[site.start - 1] == "{":
                     brace = site.start - 1
                 elif brace < 0 or text[done : site.start] != ", ":
-                    brace = opening_brace(text, site.start)
+                    brace = self._enclosing.bracket(site.start, done)
                 done = self._key(site, brace)
                 continue
             brace = -1
@@ -196,12 +205,18 @@ class ShardingExport:
         if line.count("sdy.") != 2 * len(values) or '"' in "".join(gaps):
             return False
         arguments = list(zip(types, values, strict=True))
-        attributes = {}
-        for (of_type, value), repeats in Counter(arguments).items():
-            at = start + line.index(value, line.index(f"{of_type} {{"))
-            converted = self._contexts.get((of_type, value)) or self._argument(of_type, value, at)
-            converted.count += repeats
-            attributes[of_type, value] = converted.attribute
+        counts = Counter(arguments)
+        try:
+            known = {
+                (of_type, value): self._contexts.get((of_type, value))
+                or self._argument(of_type, value, start + line.index(value, line.index(f"{of_type} {{")))
+                for of_type, value in counts
+            }
+        except SdyBridgeError:
+            return False  # raised again where it stands
+        for argument, repeats in counts.items():
+            known[argument].count += repeats
+        attributes = {argument: converted.attribute for argument, converted in known.items()}
         new = map(attributes.__getitem__, arguments)
         pieces = zip(gaps, types, repeat(" {"), entries, new, strict=False)
         self.replace(start, line_end, "".join(chain(chain.from_iterable(pieces), gaps[-1:])))
@@ -220,20 +235,23 @@ class ShardingExport:
         self._pieces += (self.text[self._end : start], new)
         self._end = end
 
-    def _repeat(self, hit: re.Match[str], start: int, done: int) -> bool:
-        """Convert what stands in a context seen before; False if it does not."""
+    def _repeat(self, hit: re.Match[str], start: int, clear: int) -> bool:
+        """Convert what stands in a context seen before; False if it does not.
+
+        From `clear` on there are no escapes and no comments.
+        """
         text = self.text
         end = hit.end()
         if hit.lastgroup == "rule":
-            if text[start - 2 : start] == " {" and text[end] == "}" and text[start - 3] not in "s=":
+            if text[start - 2 : start] == " {" and text.startswith("}", end) and text[start - 3] not in "s=":
                 self.replace(start - 2, end + 1, "")  # the whole dictionary, not behind `attributes`
                 return True
             return False
-        brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, done)
-        if brace < 0:
+        brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, clear)
+        if brace < 0 or hit["name"] != "sdy.sharding":
             return False
         if hit.lastgroup == "value":
-            context = _type_before(text, brace, done), hit["value"]
+            context = _type_before(text, brace, clear), hit["value"]
         elif _is_own(text, brace, start):
             context = _tail(text, end), hit["values"]
         else:
@@ -252,7 +270,8 @@ class ShardingExport:
         end = attribute_end(text, at)
         if brace < 0:
             raise parse_error(text, start, f"the key {name} stands outside of any dictionary", end=end)
-        if not _is_own(text, brace, brace) or (name != "sdy.sharding" and name not in _PASS_KEYS):
+        is_ours = name == "sdy.sharding" or name in _PASS_KEYS
+        if not is_ours or text[brace] != "{" or not _is_own(text, brace, brace):
             return end
         if name == "sdy.sharding_rule":
             # XLA keeps the rules that a user gave; a consumer of StableHLO alone cannot read them.
@@ -274,7 +293,7 @@ class ShardingExport:
         """Convert the sharding of the argument or result whose dictionary opens at `brace`."""
         text = self.text
         of_type = value_type(text, brace)
-        if of_type is None and _character_before(text, brace) not in "[,":
+        if of_type is None and not _may_be_value(text, brace):
             raise VerificationError(
                 "an operation's shardings must be a list, one for each of its results",
                 rule="carrier-kind",
@@ -294,8 +313,10 @@ class ShardingExport:
         rule = RULE_ENTRY.match(text, end)
         end = rule.end() if rule else end
         converted = self.convert(attr, site.end, types, self._manual_axes(brace))
-        if site.value and _is_own(text, brace, site.start) and len(self.meshes.scopes) == 1:
-            self._contexts[_tail(text, end), site.value] = converted
+        tail = _tail(text, end)
+        is_whole = end + len(tail) >= matching_bracket(text, brace)  # the same text means the same dictionary
+        if site.value and is_whole and _is_own(text, brace, site.start) and len(self.meshes.scopes) == 1:
+            self._contexts[tail, site.value] = converted
         self.replace(site.start, end, converted.attribute)
         return end
 
@@ -447,8 +468,10 @@ def _type_before(text: str, brace: int, floor: int) -> str:
 def _tail(text: str, at: int) -> str:
     """What follows a key's value on its line, up to a location: the rest of the dictionary, and the types."""
     line_end = text.find("\n", at, at + _LONGEST_TAIL)
+    if line_end < 0:
+        return ""
     location = text.find(" loc(", at, line_end)
-    return text[at : location if location >= 0 else line_end] if line_end >= 0 else ""
+    return text[at : location if location >= 0 else line_end]
 
 
 def _is_own(text: str, brace: int, start: int) -> bool:
@@ -457,12 +480,12 @@ def _is_own(text: str, brace: int, start: int) -> bool:
 
 
 def _character_before(text: str, at: int) -> str:
-    while at > 0 and text[at - 1] in " \t\n":
+    while at > 0 and text[at - 1] in " \t\r\n":
         at -= 1
     return text[at - 1 : at]
 
 
-def _next_special(text: str, at: int) -> int:
-    """The first backslash or slash from `at` on: escapes and comments need a closer look."""
-    found = [i for mark in "\\/" if (i := text.find(mark, at)) >= 0]
-    return min(found, default=len(text))
+def _may_be_value(text: str, brace: int) -> bool:
+    """Whether the dictionary may annotate a value of a type that `value_type` cannot read."""
+    before = text[max(0, brace - _LONGEST_GAP) : brace].rstrip()
+    return before.endswith(("[", ",", ">")) and not before.endswith("}>")

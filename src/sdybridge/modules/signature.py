@@ -19,7 +19,7 @@ TYPE = rf"(?:{_SHAPED}|{_TUPLE}|{_OTHER})"
 _TYPES = rf"{TYPE}(?:, {TYPE})*+"
 _SIGNATURE = re.compile(
     rf" ?: (?:\((?:{_TYPES})?\) -> (?:(?P<result>{TYPE})|\((?P<results>(?:{_TYPES})?)\))|(?P<plain>{_TYPES}))"
-    r"(?= loc\(|[ \t]*+(?:\n|$|\}|//))"
+    r"(?= loc\(|[ \t]*+(?:\r?\n|$|\}|//))"
 )
 _ONE_TYPE = re.compile(TYPE)
 _DIMENSIONS = re.compile(r"(?:tuple<)?(?:tensor|memref|vector)<(?:(?:\d++|\?|\[\d++\])x)*+(?![*?])(?!.*>, )")
@@ -36,7 +36,7 @@ def value_type(text: str, brace: int) -> str | None:
     True
     """
     end = brace
-    while end > 0 and text[end - 1] in " \t\n":
+    while end > 0 and text[end - 1] in " \t\r\n":
         end -= 1
     start = end
     for _ in range(_MOST_SPACES_IN_TYPE):

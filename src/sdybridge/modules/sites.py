@@ -79,8 +79,6 @@ _BEFORE_NAME = frozenset(" \t\r\n{}()[]<>,=")
 _FLAT = rf'(?:[^"/\\()\[\]{{}}<>]++|{STRING})*+'
 _GROUP = rf"\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}(?:\[{_FLAT}\]{_FLAT})?>"
 _BALANCED = re.compile(rf'(?:[^"/\\()\[\]{{}}<>]++|{STRING}|{_GROUP})*+')
-_UNMATCHED = re.compile(rf'[^"/()\[\]{{}}<>\-]++|{STRING}|//[^\n]*+|->|<=|>=|.', re.DOTALL)
-_CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
 def find_sites(text: str, pattern: re.Pattern[str] = NAME, end: int = -1) -> Iterator[Site]:
@@ -125,9 +123,7 @@ def read_site(text: str, hit: re.Match[str], code: int) -> tuple[Site | None, in
         if text[stop] != '"':
             return None, _line_end(text, start)
         code = string_end(text, stop)
-        if stop == start - 1 and code == end + 1 and text.startswith("(", skip_trivia(text, code)):
-            return Site(SiteKind.GENERIC_OPERATION, hit["name"], stop, code, None), code
-        return None, code
+        return _quoted(text, stop, code), code
     before = text[start - 1] if start else "\n"
     if before == "#":
         return Site(SiteKind.ATTRIBUTE, hit["name"], start - 1, end, None), end
@@ -142,53 +138,36 @@ def read_site(text: str, hit: re.Match[str], code: int) -> tuple[Site | None, in
     if text.startswith("=", equals):
         value = hit["value"] or hit["values"] or None
         return Site(SiteKind.KEY, name, start, skip_trivia(text, equals + 1), value), end
+    if text[equals : equals + 1] in {",", "}"} and name != "sdy.return":
+        return None, end  # a unit attribute
     return Site(SiteKind.OPERATION, name, start, end, None), end
 
 
-def opening_brace(text: str, at: int) -> int:
-    """The offset of the bracket that encloses `at`, an offset in code; -1 if there is none.
-
-    >>> opening_brace('{a = {b = "}"}, c = 1}', 16)
-    0
-    """
-    brace = near_brace(text, at, 0)
-    if brace >= 0:
-        return brace
-    start = at
-    while start > 0:  # read ever more lines, each time from a line start
-        start = text.rfind("\n", 0, max(0, 2 * start - at - 1)) + 1
-        opened = _unmatched_opener(text, start, at)
-        if opened >= 0:
-            return opened
-    return -1
+def _quoted(text: str, start: int, end: int) -> Site | None:
+    """The use of the string at `text[start:end]`: the name of a generic operation, or a quoted key."""
+    name = text[start + 1 : end - 1]
+    after = skip_trivia(text, end)
+    if name.startswith("sdy.") and text.startswith("(", after):
+        return Site(SiteKind.GENERIC_OPERATION, name, start, end, None)
+    if name.startswith(("sdy.", "xla.sdy.")) and text.startswith("=", after):
+        return Site(SiteKind.KEY, name, start, skip_trivia(text, after + 1), None)
+    return None
 
 
 def near_brace(text: str, at: int, floor: int) -> int:
-    """As `opening_brace`, but -1 unless it stands close by, behind `floor`, and with little in between."""
+    """The brace that encloses `at`, if it stands behind `floor` and with little in between; otherwise -1.
+
+    There must be no escapes and no comments between `floor` and `at`.
+
+    >>> near_brace('{a = {b = "}"}, c = 1}', 16, 0)
+    0
+    """
     brace = at
     for _ in range(3):  # almost always the nearest brace, or the one before a nested dictionary
         brace = text.rfind("{", floor, brace)
         if brace < 0 or _BALANCED.fullmatch(text, brace + 1, at):
             return brace
     return -1
-
-
-def _unmatched_opener(text: str, start: int, end: int) -> int:
-    """The last bracket in `text[start:end]` that does not close there; -1 if all do."""
-    opened: list[int] = []
-    pos = start
-    while pos < end:
-        token = _UNMATCHED.match(text, pos, end)
-        if token is None:
-            break
-        char = text[pos]
-        if token.end() == pos + 1:
-            if char in "([{<":
-                opened.append(pos)
-            elif char in _CLOSERS and opened and text[opened[-1]] == _CLOSERS[char]:
-                opened.pop()
-        pos = token.end()
-    return opened[-1] if opened else -1
 
 
 def code_end(text: str) -> int:
