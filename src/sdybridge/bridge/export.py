@@ -104,6 +104,9 @@ def resolve_mesh(sharding: TensorShardingAttr, mesh: MeshSource | None) -> MeshA
     )
 
 
+_REPLICATED = [OpShardingType.REPLICATED]
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def _convert(
     sharding: TensorShardingAttr, mesh: MeshAttr, manual_axes: tuple[str, ...], target: Target
@@ -117,31 +120,61 @@ def _convert(
     if len(manual) == len(mesh.axes):
         return HloSharding.manual()
     verify_sharding(sharding, mesh, manual_axes=manual_axes)
+    return _with_reduction_op(_tiled(sharding, mesh, manual, target), sharding, target)
+
+
+def _tiled(
+    sharding: TensorShardingAttr, mesh: MeshAttr, manual: tuple[AxisRefAttr, ...], target: Target
+) -> HloSharding:
+    """The grid of a valid sharding on a mesh with axes, of which not all are manual."""
     unreduced = () if target is Target.CLASSIC else sharding.unreduced_axes
 
     claimed: list[AxisRefAttr] = []
     tile_dims: list[int] = []
     types: list[OpShardingType] = []
+    whole = True
     for dim in sharding.dim_shardings:
+        size, whole_axes = _extent(dim.axes, mesh)
         claimed += dim.axes
-        tile_dims.append(_total_size(dim.axes, mesh))
-    if manual:
-        claimed += manual
-        tile_dims.append(_total_size(manual, mesh))
-        types.append(OpShardingType.MANUAL)
-    if unreduced:
-        claimed += unreduced
-        tile_dims.append(_total_size(unreduced, mesh))
-        types.append(OpShardingType.UNREDUCED)
+        tile_dims.append(size)
+        whole &= whole_axes
+    for axes, subgroup_type in ((manual, OpShardingType.MANUAL), (unreduced, OpShardingType.UNREDUCED)):
+        if axes:
+            size, whole_axes = _extent(axes, mesh)
+            claimed += axes
+            tile_dims.append(size)
+            types.append(subgroup_type)
+            whole &= whole_axes
 
-    tiles = _grid(sharding, mesh, claimed, tile_dims)
-    if tiles.num_dimensions > len(tile_dims):
-        if not types and tiles.is_iota:  # replicas are in mesh order: no need to sort them once more
-            if math.prod(tile_dims) == 1:
-                return HloSharding.replicate()
-            return HloSharding._make(OpShardingType.OTHER, tiles, replicate_on_last_tile_dim=True)
+    ordered, reshape_dims = full_axes(mesh)
+    if not whole:
+        ordered = get_ordered_axis_refs(sharding, mesh)
+        reshape_dims = tuple([ref.get_size(mesh) for ref in ordered])
+        if math.prod(reshape_dims) != mesh.total_size:  # some cut does not divide the next
+            grid = grid_by_coordinates(sharding, mesh, claimed, tile_dims)
+            return HloSharding.subgroup(grid, [*types, OpShardingType.REPLICATED])
+    position = dict(zip(ordered, range(len(ordered)), strict=True))
+    perm = [position.pop(ref) for ref in claimed]
+    perm += position.values()  # what nobody claimed replicates, in mesh order
+
+    tiles = math.prod(tile_dims)
+    replicas = mesh.total_size // tiles
+    if replicas > 1:
+        tile_dims.append(replicas)
         types.append(OpShardingType.REPLICATED)
-    return _with_reduction_op(HloSharding.subgroup(tiles, types), sharding, target)
+    if mesh.device_ids:
+        import numpy as np
+
+        devices = np.asarray(mesh.device_ids, dtype=np.int64).reshape(reshape_dims)
+        grid = TileAssignment.from_array(devices.transpose(perm).reshape(tile_dims))
+        return HloSharding.subgroup(grid, types)
+    grid = TileAssignment._from_known_iota(tuple(tile_dims), reshape_dims, tuple(perm))
+    if types != _REPLICATED:
+        return HloSharding.subgroup(grid, types)
+    if tiles == 1:
+        return HloSharding.replicate()
+    # Replicas are in mesh order already, so there is nothing to sort.
+    return HloSharding._make(OpShardingType.OTHER, grid, replicate_on_last_tile_dim=True)
 
 
 def _with_reduction_op(hlo: HloSharding, sharding: TensorShardingAttr, target: Target) -> HloSharding:
@@ -149,31 +182,6 @@ def _with_reduction_op(hlo: HloSharding, sharding: TensorShardingAttr, target: T
     if target is not Target.NEWER or not sharding.unreduced_axes:
         return hlo
     return hlo.with_reduction_op(ReductionOp[sharding.reduction_op.name])
-
-
-def _grid(
-    sharding: TensorShardingAttr, mesh: MeshAttr, claimed: list[AxisRefAttr], tile_dims: list[int]
-) -> TileAssignment:
-    """The devices as a grid of `tile_dims`, plus one last dim for replicas if there are any."""
-    ordered = get_ordered_axis_refs(sharding, mesh)
-    full, reshape_dims = full_axes(mesh)
-    if ordered is not full:
-        reshape_dims = tuple(ref.get_size(mesh) for ref in ordered)
-    total = math.prod(reshape_dims)
-    if total != mesh.total_size:  # some cut does not divide the next: the sub-axes cannot coexist
-        return grid_by_coordinates(sharding, mesh, claimed, tile_dims)
-    replicas = total // math.prod(tile_dims)
-    if replicas > 1:
-        tile_dims = [*tile_dims, replicas]
-    position = dict(zip(ordered, range(len(ordered)), strict=True))
-    perm = [position.pop(ref) for ref in claimed]
-    perm += position.values()  # what nobody claimed replicates, in mesh order
-    if not mesh.device_ids:
-        return TileAssignment._from_known_iota(tuple(tile_dims), reshape_dims, tuple(perm))
-    import numpy as np
-
-    devices = np.asarray(mesh.device_ids, dtype=np.int64)
-    return TileAssignment.from_array(devices.reshape(reshape_dims).transpose(perm).reshape(tile_dims))
 
 
 def _manual_refs(manual_axes: tuple[str, ...], mesh: MeshAttr) -> tuple[AxisRefAttr, ...]:
@@ -186,6 +194,6 @@ def _manual_refs(manual_axes: tuple[str, ...], mesh: MeshAttr) -> tuple[AxisRefA
 
 
 @functools.lru_cache(maxsize=4096)
-def _total_size(axes: tuple[AxisRefAttr, ...], mesh: MeshAttr) -> int:
-    """The product of the sizes of `axes`; 1 for none."""
-    return math.prod([ref.get_size(mesh) for ref in axes])
+def _extent(axes: tuple[AxisRefAttr, ...], mesh: MeshAttr) -> tuple[int, bool]:
+    """The product of the sizes of `axes`, 1 for none, and whether all of them are whole axes."""
+    return math.prod([ref.get_size(mesh) for ref in axes]), all(ref.sub_axis_info is None for ref in axes)

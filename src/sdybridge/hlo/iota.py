@@ -256,10 +256,8 @@ class IotaTileAssignment:
         return hash((self._dims, self._reshape_dims, self._transpose_perm))
 
     def __str__(self) -> str:
-        text = f"devices=[{','.join(map(str, self._dims))}]<=[{','.join(map(str, self._reshape_dims))}]"
-        if len(self._reshape_dims) == 1:
-            return text
-        return f"{text}T({','.join(map(str, self._transpose_perm))})"
+        dims = ",".join(map(str, self._dims))
+        return f"devices=[{dims}]<={_order_text(self._reshape_dims, self._transpose_perm)}"
 
     def __repr__(self) -> str:
         if not self._dims:  # only a reshape gives a grid of rank 0
@@ -267,6 +265,13 @@ class IotaTileAssignment:
         if len(self._reshape_dims) == 1:
             return f"IotaTileAssignment({self._dims})"
         return f"IotaTileAssignment({self._dims}, {self._reshape_dims}, {self._transpose_perm})"
+
+
+@functools.lru_cache(maxsize=4096)
+def _order_text(sizes: tuple[int, ...], perm: tuple[int, ...]) -> str:
+    """A canonical order as it is printed; the same few come again and again."""
+    text = f"[{','.join(map(str, sizes))}]"
+    return text if len(sizes) == 1 else f"{text}T({','.join(map(str, perm))})"
 
 
 def canonical_order(sizes: tuple[int, ...], perm: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
