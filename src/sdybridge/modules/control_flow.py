@@ -18,7 +18,9 @@ REPLICATED = 'mhlo.sharding = "{replicated}"'
 
 _OPERATION = re.compile(r'stablehlo\.(while|case|if)("?)[ \t]*\(')
 _GENERIC = re.compile(r'"stablehlo\.(?:case|if|while)"')
-_TO_DICTIONARY = re.compile(rf'(?:[^"{{}}\n/]++|{STRING}|/(?!/))*+')
+_CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
+_STRING = re.compile(STRING)
+_TYPE_NAME = re.compile(r"[!\w.$]++")
 
 
 def add_missing_shardings(text: str) -> tuple[str, int]:
@@ -38,13 +40,12 @@ def add_missing_shardings(text: str) -> tuple[str, int]:
     edits: list[Edit] = []
     for kind, generic, operands in _operations(text):
         after = matching_bracket(text, operands)
-        at = _after_regions(text, after) if generic else _after_types(text, after)
+        end = _after_regions(text, after) if generic else _after_types(text, after)
+        at = skip_trivia(text, end)
         keyword = not generic and text.startswith("attributes", at)
         brace = skip_trivia(text, at + len("attributes")) if keyword else at
         if not text.startswith("{", brace) or (kind == "while" and not generic and not keyword):
-            while text[at - 1] in " \t\r\n":
-                at -= 1
-            edits.append((at, at, f" {{{REPLICATED}}}" if generic else f" attributes {{{REPLICATED}}}"))
+            edits.append((end, end, f" {{{REPLICATED}}}" if generic else f" attributes {{{REPLICATED}}}"))
         elif not find_entry(text, brace, "mhlo.sharding"):
             empty = text.startswith("}", skip_trivia(text, brace + 1))
             edits.append((brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, "))
@@ -55,58 +56,51 @@ def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
     """Each control-flow operation outside strings and comments: kind, generic form or not, its `(`."""
     if "stablehlo.while" not in text and not _GENERIC.search(text):
         return
+    code = 0  # an offset outside strings and comments
     for hit in _OPERATION.finditer(text):
-        start = hit.start()
-        line = text.rfind("\n", 0, start) + 1
         generic = bool(hit[2])
-        at = start - 1 if generic else start
-        if text.startswith('"', at) == generic and _is_code(text, line, at):
+        at = hit.start() - 1 if generic else hit.start()
+        if at < code or text.startswith('"', at) != generic:
+            continue
+        code = _next_code(text, text.rfind("\n", code, at) + 1 or code, at)
+        if code == at:
             yield hit[1], generic, hit.end() - 1
 
 
-def _is_code(text: str, line: int, at: int) -> bool:
-    """Whether `at` is outside the strings and comments of its line."""
-    pos = line
-    while pos < at:
-        quote = text.find('"', pos, at)
-        comment = text.find("//", pos, at if quote < 0 else quote)
-        if comment >= 0:
-            return False
-        if quote < 0:
-            return True
-        found = re.compile(STRING).match(text, quote)
-        if not found:
-            return False
-        pos = found.end()
-    return pos == at
+def _next_code(text: str, start: int, at: int) -> int:
+    """`at` if it is code, as `start` is; otherwise the end of the string or comment around it."""
+    code = _CODE.match(text, start, at)
+    end = code.end() if code else start
+    if end == at:
+        return at
+    string = _STRING.match(text, end)
+    if string:
+        return string.end()
+    line_end = text.find("\n", at)
+    return len(text) if line_end < 0 else line_end
 
 
 def _after_regions(text: str, at: int) -> int:
-    """Where the dictionary of a generic operation stands: past its properties and its regions."""
-    at = skip_trivia(text, at)
-    if text.startswith("<", at):
-        at = skip_trivia(text, matching_bracket(text, at))
-    if text.startswith("(", at):
-        at = skip_trivia(text, matching_bracket(text, at))
+    """Where the properties and regions of a generic operation end."""
+    for bracket in "<(":
+        after = skip_trivia(text, at)
+        if text.startswith(bracket, after):
+            at = matching_bracket(text, after)
     return at
 
 
 def _after_types(text: str, at: int) -> int:
-    """Where the dictionary of a pretty `while` stands: past the types of its operands."""
-    at = skip_trivia(text, at)
-    if not text.startswith(":", at):
-        return at
-    while at < len(text):
-        at = skip_trivia(text, at + 1)
-        at = _type_end(text, at)
+    """Where the types of the operands of a pretty `while` end."""
+    after = skip_trivia(text, at)
+    separator = ":"
+    while text.startswith(separator, after):
+        at = _type_end(text, skip_trivia(text, after + 1))
         after = skip_trivia(text, at)
-        if not text.startswith(",", after):
-            return after
-        at = after
+        separator = ","
     return at
 
 
 def _type_end(text: str, at: int) -> int:
-    found = re.compile(r"[!\w.$]++").match(text, at)
+    found = _TYPE_NAME.match(text, at)
     at = found.end() if found else at
     return matching_bracket(text, at) if text.startswith("<", at) else at

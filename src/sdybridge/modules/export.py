@@ -10,12 +10,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sdybridge.errors import ParseError
 from sdybridge.modules.attributes import without_unused_aliases
 from sdybridge.modules.control_flow import add_missing_shardings
 from sdybridge.modules.custom_calls import export_custom_calls
 from sdybridge.modules.export_operations import ConstraintForm
 from sdybridge.modules.export_shardings import ConvertedSharding, ShardingExport
-from sdybridge.source import Source
+from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
@@ -94,12 +95,19 @@ def export_module(
     Source: `addStablehloExportPipeline` in xla's
     `service/spmd/shardy/stablehlo_round_trip/stablehlo_export.cc`.
     """
-    export = ShardingExport(Source(text, name), target, constraints)
-    new = export.run(progress)
+    source = Source(text, name)
+    try:
+        export = ShardingExport(source, target, constraints)
+        new = export.run(progress)
+    except ParseError as error:  # the readers of plain text do not know its name
+        raise error.located(source, error.span or Span(0, 0)) from None
     added = 0
-    if add_missing_sharding_to_control_flow:
-        new, added = add_missing_shardings(new)
-    new = export_custom_calls(new)
+    try:
+        if add_missing_sharding_to_control_flow:
+            new, added = add_missing_shardings(new)
+        new = export_custom_calls(new)
+    except ParseError as error:
+        raise _placed(error, source) from None
     return ExportResult(
         text=without_unused_aliases(new) if export.has_aliases else new,
         shardings=export.shardings,
@@ -107,3 +115,14 @@ def export_module(
         meshes={operation.name: operation.mesh for operation in export.meshes.operations},
         added=added,
     )
+
+
+def _placed(error: ParseError, source: Source) -> ParseError:
+    """The error of a pass over the converted text, at the place in the original that has the same fault."""
+    try:
+        add_missing_shardings(source.text)
+        export_custom_calls(source.text)
+    except ParseError as original:
+        error = original
+    error.located(source, error.span or Span(0, 0))
+    return error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import ConversionError
 from sdybridge.modules.dictionary import read_dictionary
 from sdybridge.modules.lexer import SUFFIX_ID, describe, matching_bracket, parse_error, skip_trivia
-from sdybridge.modules.signature import TYPE
+from sdybridge.modules.signature import TYPE, results_of_generic
 from sdybridge.modules.sites import SiteKind
 from sdybridge.modules.splice import statement
 from sdybridge.sdy import TensorShardingAttr, parse_prefix
@@ -25,7 +25,9 @@ CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
 _COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"})
 _OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
 _OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
+_GROUP = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?\s++group_id\s*+=\s*+\d++")
 _TYPE = re.compile(TYPE)
+_LONGEST_REFERENCE = 4096  # characters of a sharding that are searched for an alias
 
 
 class ConstraintForm(enum.Enum):
@@ -70,27 +72,28 @@ def export_operation(export: ShardingExport, site: Site) -> int:
 
 def _remove_mesh(export: ShardingExport, start: int) -> int:
     """Meshes go, but for one that a collective still names as its replica groups."""
-    text = export.text
-    if all(mesh.span.start != start for mesh in export.meshes.operations):
+    if start not in export.meshes.by_start:
         export.read_all_meshes()
-    mesh = next(mesh for mesh in export.meshes.operations if mesh.span.start == start)
-    if not re.search(rf"#stablehlo\.replica_group_mesh_axes<\s*mesh\s*=\s*@{re.escape(mesh.name)}\b", text):
-        first, last = statement(text, start, mesh.span.end)
-        export.replace(first, last, "")
-        return last
-    return mesh.span.end
+    mesh = export.meshes.by_start[start]
+    if mesh.name in export.replica_group_meshes:
+        return mesh.span.end
+    first, last = statement(export.text, start, mesh.span.end)
+    export.replace(first, last, "")
+    return last
 
 
 def _remove_group(export: ShardingExport, start: int, end: int, *, generic: bool) -> int:
-    """`sdy.sharding_group %a group_id=3 : T`: the groups have done their work before export."""
+    """`sdy.sharding_group %a group_id=3 {...} : T`: the groups have done their work before export."""
     text = export.text
-    colon = text.find(":", end)
+    at = skip_trivia(text, end)
     if generic:
-        colon = text.find("->", matching_bracket(text, skip_trivia(text, end))) + 1
-    if colon <= 0:
-        raise parse_error(text, start, "the sharding group has no type", end=end)
-    at = skip_trivia(text, colon + 1)
-    last = matching_bracket(text, at) if text.startswith("(", at) else _type_end(text, at)
+        at = results_of_generic(text, skip_trivia(text, matching_bracket(text, at)))
+        last = matching_bracket(text, at) if text.startswith("(", at) else _type_end(text, at)
+    else:
+        group = _GROUP.match(text, at)
+        if not group:
+            raise parse_error(text, at, f"expected `%value group_id=...`, found {describe(text, at)}")
+        last = _type_end(text, _type_behind(text, group.end()))
     first, last = statement(text, start, last)
     export.replace(first, last, "")
     return last
@@ -124,14 +127,9 @@ def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
         at,
         TensorShardingAttr,
         target=export.target,
-        aliases=export.aliases_in(text[at : text.find("\n", at)]),
+        aliases=export.aliases_in(text[at : at + _LONGEST_REFERENCE]),
     )
-    colon = skip_trivia(text, after)
-    if text.startswith("{", colon):
-        colon = skip_trivia(text, matching_bracket(text, colon))
-    if not text.startswith(":", colon):
-        raise parse_error(text, colon, f"expected ':' and a type, found {describe(text, colon)}")
-    at_type = skip_trivia(text, colon + 1)
+    at_type = _type_behind(text, after)
     type_end = _type_end(text, at_type)
     of_type = text[at_type:type_end]
     converted = export.convert(attr, at, [of_type])
@@ -155,13 +153,12 @@ def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     if sharding is None:
         raise parse_error(text, start, "the operation has no property `sharding` or `out_sharding`", end=end)
     after = skip_trivia(text, matching_bracket(text, at))
+    at_type = results_of_generic(text, at)
     if text.startswith("{", after):
         after = skip_trivia(text, matching_bracket(text, after))
     attr, _ = parse_prefix(
         export.source, sharding.start, TensorShardingAttr, target=export.target, aliases=export.aliases
     )
-    arrow = text.find("->", after)
-    at_type = skip_trivia(text, arrow + 2) if arrow >= 0 else after
     at_type += text.startswith("(", at_type)
     converted = export.convert(attr, sharding.start, [text[at_type : _type_end(text, at_type)]])
     name = '"mhlo.copy"'
@@ -172,6 +169,16 @@ def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     new = f"{name}{arguments}{properties} {{{converted.attribute}}} "
     export.replace(start, after, new)
     return after
+
+
+def _type_behind(text: str, at: int) -> int:
+    """Where the type starts behind `at`, past a dictionary and the colon."""
+    colon = skip_trivia(text, at)
+    if text.startswith("{", colon):
+        colon = skip_trivia(text, matching_bracket(text, colon))
+    if not text.startswith(":", colon):
+        raise parse_error(text, colon, f"expected ':' and a type, found {describe(text, colon)}")
+    return skip_trivia(text, colon + 1)
 
 
 def _type_end(text: str, at: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -16,7 +17,7 @@ from sdybridge.modules.attributes import attribute_end, find_aliases, has_alias,
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
 from sdybridge.modules.export_operations import CONSTRAINTS, ConstraintForm, export_operation
-from sdybridge.modules.lexer import matching_bracket, parse_error
+from sdybridge.modules.lexer import SYMBOL, matching_bracket, parse_error, symbol_name
 from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.signature import result_types, sharding_rank, value_type
 from sdybridge.modules.sites import (
@@ -41,13 +42,13 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Mapping, Sequence
 
     from sdybridge.bridge import Loss
     from sdybridge.modules.sites import Site
     from sdybridge.sdy import MeshAttr
 
+_REPLICA_GROUP_MESH = re.compile(rf"#stablehlo\.replica_group_mesh_axes<\s*+mesh\s*+=\s*+({SYMBOL})")
 _BEFORE_KEY = frozenset(" {,\n")
 _REPEATED = frozenset({"value", "values", "rule"})
 _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
@@ -106,6 +107,13 @@ class ShardingExport:
     def aliases(self) -> Mapping[str, str]:
         """The text of every attribute alias; only read for a program that uses one."""
         return {name: alias.value for name, alias in find_aliases(self.text).items()}
+
+    @functools.cached_property
+    def replica_group_meshes(self) -> frozenset[str]:
+        """The meshes that collectives name as their replica groups."""
+        if "replica_group_mesh_axes" not in self.text:
+            return frozenset()
+        return frozenset(map(symbol_name, _REPLICA_GROUP_MESH.findall(self.text)))
 
     @property
     def shardings(self) -> tuple[ConvertedSharding, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from sdybridge.modules.lexer import (
     symbol_name,
     unescape,
 )
+from sdybridge.modules.signature import results_of_generic
 from sdybridge.modules.sites import MESH_NAME, SiteKind, find_sites
 from sdybridge.sdy import MeshAttr, parse_prefix
 from sdybridge.source import Span
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from sdybridge.source import Source
 
-_MODULE = re.compile(r"(?<![\w.$@%\"-])(?:builtin\.)?module(?![\w.$-])")
+_MODULE = re.compile(r'(?<![\w.$@%"-])(?:builtin\.)?module(?![\w.$-])|"builtin\.module"(?=[ \t]*+\()')
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Scope:
     meshes: dict[str, MeshAttr] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Meshes:
     """All meshes of a program.
 
@@ -60,6 +62,11 @@ class Meshes:
 
     operations: tuple[MeshOperation, ...]
     scopes: tuple[Scope, ...]
+
+    @functools.cached_property
+    def by_start(self) -> Mapping[int, MeshOperation]:
+        """Every mesh operation by the offset at which it starts."""
+        return {operation.span.start: operation for operation in self.operations}
 
     def at(self, offset: int) -> Mapping[str, MeshAttr]:
         """The meshes that a symbol at `offset` can name: those of the nearest module around it only."""
@@ -139,9 +146,7 @@ def _read_generic(source: Source, start: int, end: int) -> MeshOperation:
             mesh, _ = _mesh(source, entry.value.start)
     if name is None or mesh is None:
         raise parse_error(text, brace, "a mesh needs the properties `mesh` and `sym_name`")
-    colon = text.find(":", matching_bracket(text, at))
-    arrow = text.find("->", colon)
-    return MeshOperation(name, mesh, Span(start, matching_bracket(text, skip_trivia(text, arrow + 2))))
+    return MeshOperation(name, mesh, Span(start, matching_bracket(text, results_of_generic(text, at))))
 
 
 def _mesh(source: Source, at: int) -> tuple[MeshAttr, int]:
@@ -170,6 +175,11 @@ def _scopes(text: str, *, one: bool) -> tuple[Scope, ...]:
 def _body(text: str, at: int) -> int:
     """Where the region of the module operation opens whose name ends at `at`; -1 if this is no module."""
     at = skip_trivia(text, at)
+    if text.startswith("(", at):  # the generic form: `"builtin.module"() <{...}> ({...})`
+        at = skip_trivia(text, matching_bracket(text, at))
+        if text.startswith("<", at):
+            at = skip_trivia(text, matching_bracket(text, at))
+        at = skip_trivia(text, at + 1)
     if text.startswith("@", at):
         at = skip_trivia(text, symbol_end(text, at))
     if text.startswith("attributes", at):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sdybridge.modules.lexer import matching_bracket
+from sdybridge.modules.lexer import describe, matching_bracket, parse_error, skip_trivia
 
 _SHAPED = r"(?:tensor|memref|vector)<[^<>\n]*+(?:<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)*+>[^<>\n]*+)*+>"
 _OTHER = r"(?:![\w.]++|[su]?i\d++|bf16|f\d\w*+|index|none)(?:<[^<>\n]*+>)?+"
@@ -68,6 +68,25 @@ def result_types(text: str, brace: int) -> tuple[tuple[str, ...], bool] | None:
     if found["plain"]:
         return tuple(_ONE_TYPE.findall(found["plain"])), False
     return tuple(_ONE_TYPE.findall(found["result"] or found["results"])), True
+
+
+def results_of_generic(text: str, at: int) -> int:
+    """Where the result types start in `<{...}> {...} : (...) -> ...`, which starts at `at`.
+
+    Raises:
+        ParseError: It is something else.
+
+    >>> results_of_generic("{a = 1} : (i32) -> i64", 0)
+    19
+    """
+    while text.startswith(("<", "{"), at):
+        at = skip_trivia(text, matching_bracket(text, at))
+    if not text.startswith(":", at):
+        raise parse_error(text, at, f"expected ':' and the types, found {describe(text, at)}")
+    arrow = skip_trivia(text, matching_bracket(text, skip_trivia(text, at + 1)))
+    if not text.startswith("->", arrow):
+        raise parse_error(text, arrow, f"expected '->' and the result types, found {describe(text, arrow)}")
+    return skip_trivia(text, arrow + 2)
 
 
 def sharding_rank(value: str | None) -> int | None:

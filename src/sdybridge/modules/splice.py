@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.lexer import matching_bracket, skip_trivia
+from sdybridge.modules.lexer import STRING, matching_bracket, skip_trivia
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+
+_CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
+_REST_OF_LINE = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 
 Edit = tuple[int, int, str]
 """Replace `text[start:end]` by a new text, as `(start, end, new)`; `start == end` inserts."""
@@ -42,11 +46,11 @@ def removal(text: str, start: int, end: int, floor: int = 0) -> tuple[int, int]:
     (5, 13)
     """
     after = skip_trivia(text, end)
-    before = _back_over_space(text, start, floor)
-    if before > floor and text[before - 1] == ",":
-        return before - 1, end
     if text.startswith(",", after):
         return start, skip_trivia(text, after + 1)
+    before = _back_over_trivia(text, start, floor)
+    if before > floor and text[before - 1] == ",":
+        return before - 1, end
     if before > floor and text[before - 1] == "{" and text.startswith("}", after):
         opened = _back_over_space(text, before - 1, floor)
         if text.endswith("attributes", floor, opened):
@@ -64,12 +68,27 @@ def statement(text: str, start: int, end: int) -> tuple[int, int]:
     after = skip_trivia(text, end)
     if text.startswith("loc(", after):
         end = matching_bracket(text, after + 3)
-    line = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
-    line_end = len(text) if line_end < 0 else line_end + 1
-    if text[line:start].strip() or text[end:line_end].strip():
+    line = start
+    while line > 0 and text[line - 1] in " \t":
+        line -= 1
+    rest = _REST_OF_LINE.match(text, end)
+    if rest is None or (line > 0 and text[line - 1] != "\n"):
         return start, end
-    return line, line_end
+    return line, rest.end()
+
+
+def _back_over_trivia(text: str, at: int, floor: int) -> int:
+    """`at` moved left over white space and comments, not past `floor`."""
+    while True:
+        end = _back_over_space(text, at, floor)
+        if "\n" not in text[end:at]:
+            return end
+        line = text.rfind("\n", floor, end) + 1 or floor
+        code = _CODE.match(text, line, end)
+        comment = code.end() if code else line
+        if not text.startswith("//", comment, end):
+            return end
+        at = comment
 
 
 def _back_over_space(text: str, at: int, floor: int) -> int:
