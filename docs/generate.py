@@ -62,15 +62,18 @@ HLO_RULES: Mapping[str, str] = MappingProxyType(
 )
 """The rules of `sdybridge.hlo`."""
 
-EXPORT_RULES: Mapping[str, str] = MappingProxyType(
+CONVERSION_RULES: Mapping[str, str] = MappingProxyType(
     {
         "carrier-kind": "A value has one sharding, an operation a list with one per result.",
         "duplicate-mesh": "The meshes of one module have different names.",
+        "hlo-sharding": "What is imported is an `HloSharding`.",
+        "mesh": "The mesh to import onto is a `MeshAttr`.",
         "sharding-count": "An operation has one sharding per result.",
+        "sharding-rank": "The rank to import for is that of the grid, and is given where there is no grid.",
         "unknown-mesh": "The mesh that a sharding names is known.",
     }
 )
-"""The rules that `convert_to_hlo_sharding` and `export_module` add."""
+"""The rules that conversions of shardings and programs add."""
 
 API_MODULES = (
     "sdybridge.sdy",
@@ -90,7 +93,7 @@ def parts() -> dict[str, Callable[[], str]]:
         "rules-sdy": lambda: rule_table(RULES),
         "rules-modules": lambda: rule_table(MODULE_RULES),
         "rules-hlo": lambda: rule_table(HLO_RULES),
-        "rules-export": lambda: rule_table(EXPORT_RULES),
+        "rules-conversion": lambda: rule_table(CONVERSION_RULES),
         "help": lambda: help_of(),
         "help-convert": lambda: help_of("convert"),
         "help-export": lambda: help_of("export"),
