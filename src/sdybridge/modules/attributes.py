@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.modules.lexer import matching_bracket, parse_error, skip_trivia, string_end, symbol_end
 from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
 
 class Alias(NamedTuple):
@@ -41,6 +43,26 @@ def find_aliases(text: str) -> Mapping[str, Alias]:
     return aliases
 
 
+class Aliases(Mapping[str, str]):
+    """The text of every attribute alias of a program; its lines are only read once an alias is looked up."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @functools.cached_property
+    def _values(self) -> dict[str, str]:
+        return {name: alias.value for name, alias in find_aliases(self._text).items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
 def attribute_end(text: str, at: int) -> int:
     """The offset past the attribute value that starts at `at`: an alias, `#dialect.name<...>`, a string, ...
 
@@ -59,15 +81,6 @@ def attribute_end(text: str, at: int) -> int:
     end = found.end()
     after = skip_trivia(text, end) if text.startswith("#sdy", at) else end
     return matching_bracket(text, after) if text.startswith("<", after) else end
-
-
-def has_alias(value: str) -> bool:
-    """Whether the text of an attribute refers to an alias.
-
-    >>> has_alias("#s"), has_alias("#sdy.sharding_per_value<[#s]>"), has_alias("#sdy.sharding<@m, []>")
-    (True, True, False)
-    """
-    return _REFERENCE.search(value) is not None
 
 
 def without_unused_aliases(text: str) -> str:

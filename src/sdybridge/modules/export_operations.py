@@ -27,7 +27,6 @@ _OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
 _OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
 _GROUP = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?\s++group_id\s*+=\s*+\d++")
 _TYPE = re.compile(TYPE)
-_LONGEST_REFERENCE = 4096  # characters of a sharding that are searched for an alias
 
 
 class ConstraintForm(enum.Enum):
@@ -127,7 +126,7 @@ def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
         at,
         TensorShardingAttr,
         target=export.target,
-        aliases=export.aliases_in(text[at : at + _LONGEST_REFERENCE]),
+        aliases=export.aliases,
     )
     at_type = _type_behind(text, after)
     type_end = _type_end(text, at_type)

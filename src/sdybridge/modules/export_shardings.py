@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
-from sdybridge.modules.attributes import attribute_end, find_aliases, has_alias, quote
+from sdybridge.modules.attributes import Aliases, attribute_end, quote
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
 from sdybridge.modules.export_operations import CONSTRAINTS, ConstraintForm, export_operation
@@ -92,6 +92,7 @@ class ShardingExport:
         self.constraints = constraints
         self.operations: Counter[str] = Counter()
         self.has_aliases = False
+        self.aliases = Aliases(source.text)
         function = self.text.find("func.func")
         self._all_meshes = self.text.rfind("sdy.mesh", max(0, function)) >= 0  # it may share a name
         self.meshes = find_meshes(source, -1 if self._all_meshes else function)
@@ -102,11 +103,6 @@ class ShardingExport:
         self._tried = -1  # where the last line ends that was tried as a whole
         self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
         self._copies: dict[tuple[str, str], tuple[ConvertedSharding, str, str]] = {}
-
-    @functools.cached_property
-    def aliases(self) -> Mapping[str, str]:
-        """The text of every attribute alias; only read for a program that uses one."""
-        return {name: alias.value for name, alias in find_aliases(self.text).items()}
 
     @functools.cached_property
     def replica_group_meshes(self) -> frozenset[str]:
@@ -339,10 +335,6 @@ class ShardingExport:
             self._copies[of_type, sharding] = converted, head, tail
         return head, tail
 
-    def aliases_in(self, value: str) -> Mapping[str, str] | None:
-        """The aliases, if the text of an attribute refers to any; finding them means reading all lines."""
-        return self.aliases if has_alias(value) else None
-
     def read_all_meshes(self) -> None:
         """Look for meshes in the whole text: almost always, all of them stand before the first function."""
         if not self._all_meshes:
@@ -404,11 +396,10 @@ class ShardingExport:
     def _parse(self, at: int, end: int, value: str | None) -> TensorShardingAttr | TensorShardingPerValueAttr:
         """The sharding at `at`, which may be an alias; `value` is its text if that is plain."""
         spelled = self.text[at:end]
-        aliases = self.aliases_in(spelled)
         seen = set()
-        while aliases and spelled[1:] in aliases and spelled not in seen:
+        while not spelled.startswith("#sdy") and spelled[1:] in self.aliases and spelled not in seen:
             seen.add(spelled)
-            spelled = aliases[spelled[1:]]
+            spelled = self.aliases[spelled[1:]]
         if not spelled.startswith("#"):
             raise VerificationError(
                 "`sdy.sharding` must hold a sharding",
@@ -423,7 +414,7 @@ class ShardingExport:
         if value:
             with contextlib.suppress(SdyBridgeError):  # raised again below, with its place
                 return cls.from_string(value, target=self.target)
-        return parse_prefix(self.source, at, cls, target=self.target, aliases=aliases)[0]
+        return parse_prefix(self.source, at, cls, target=self.target, aliases=self.aliases)[0]
 
     def _result_types(self, brace: int, span: Span, attr: TensorShardingPerValueAttr) -> Sequence[str | None]:
         """The types of the results that the list at `span` annotates, None where they are not known."""

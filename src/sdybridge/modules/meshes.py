@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
-from sdybridge.modules.attributes import find_aliases
+from sdybridge.modules.attributes import Aliases
 from sdybridge.modules.dictionary import read_dictionary
 from sdybridge.modules.lexer import (
     matching_bracket,
@@ -151,9 +151,7 @@ def _read_generic(source: Source, start: int, end: int) -> MeshOperation:
 
 def _mesh(source: Source, at: int) -> tuple[MeshAttr, int]:
     """The mesh at `at`, written out or as an alias, and where it ends."""
-    alias = source.text.startswith("#", at) and not source.text.startswith("#sdy", at)
-    aliases = {name: alias.value for name, alias in find_aliases(source.text).items()} if alias else None
-    return parse_prefix(source, at, MeshAttr, aliases=aliases)
+    return parse_prefix(source, at, MeshAttr, aliases=Aliases(source.text))
 
 
 def _scopes(text: str, *, one: bool) -> tuple[Scope, ...]:

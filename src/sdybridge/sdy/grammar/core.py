@@ -55,7 +55,7 @@ class Parser(Lexer):
     ) -> None:
         super().__init__(source, pos)
         self.target = target
-        self.aliases = aliases or {}
+        self.aliases = {} if aliases is None else aliases
         self.spans = spans
         self.expanding = expanding
 
