@@ -10,7 +10,10 @@ from sdybridge.bridge.factorisation import get_axis_sizes as get_axis_sizes
 from sdybridge.bridge.factorisation import shortest_common_factorization as shortest_common_factorization
 from sdybridge.bridge.import_ import convert_to_sdy_sharding as convert_to_sdy_sharding
 from sdybridge.bridge.import_ import get_manual_axes as get_manual_axes
+from sdybridge.bridge.import_losses import import_losses as import_losses
+from sdybridge.bridge.inferred_meshes import InferredMeshes as InferredMeshes
 from sdybridge.bridge.losses import Loss as Loss
 from sdybridge.bridge.losses import LossKind as LossKind
 from sdybridge.bridge.losses import export_losses as export_losses
+from sdybridge.bridge.mesh_inference import infer_mesh as infer_mesh
 from sdybridge.bridge.ordered_axes import get_ordered_axis_refs as get_ordered_axis_refs

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from sdybridge.bridge.grid_axes import GridAxes, find_grid_axes, subgroup_types
 from sdybridge.bridge.import_errors import (
-    check_is_hlo_sharding,
+    check_is_leaf,
     check_mesh,
     check_rank,
     misfit_error,
+    single_device,
     unknown_rank,
 )
-from sdybridge.errors import ConversionError
 from sdybridge.hlo import OpShardingType
 from sdybridge.sdy import AxisRefAttr, DimensionShardingAttr, MeshAttr, ReductionOp, TensorShardingAttr
 from sdybridge.target import Target
@@ -55,7 +55,8 @@ def convert_to_sdy_sharding(
     on the same tile. The mesh may be coarser or finer than the grid: sub-axes are used where they are needed.
 
     Args:
-        hlo_sharding: The sharding of one tensor, with as many devices as the mesh if it is tiled.
+        hlo_sharding: The sharding of one tensor, with as many devices as the mesh if it is tiled. A tiling
+            of one device reads as replicated.
         mesh: The mesh to use the axes of.
         rank: The rank of the tensor. Tiled shardings and single devices know it.
         mesh_name: The name that the result refers to the mesh by; None writes the mesh inline.
@@ -85,7 +86,7 @@ def convert_to_sdy_sharding(
     Source: `convertToSdySharding` in xla's
     `service/spmd/shardy/stablehlo_round_trip/stablehlo_import.cc`.
     """
-    check_is_hlo_sharding(hlo_sharding)
+    check_is_leaf(hlo_sharding)
     kind = hlo_sharding._kind
     if kind is _MAXIMAL:
         return _single_device(hlo_sharding, mesh_name, device_id_to_maximal_mesh_name)
@@ -129,7 +130,7 @@ def get_manual_axes(hlo_sharding: HloSharding, mesh: MeshAttr) -> tuple[str, ...
         >>> get_manual_axes(hlo, MeshAttr.from_sizes({"x": 2, "y": 4}))
         ('y',)
     """
-    check_is_hlo_sharding(hlo_sharding)
+    check_is_leaf(hlo_sharding)
     if hlo_sharding._kind is _MAXIMAL:
         return ()
     check_mesh(hlo_sharding, mesh)
@@ -143,6 +144,8 @@ def get_manual_axes(hlo_sharding: HloSharding, mesh: MeshAttr) -> tuple[str, ...
 def axes_of(hlo_sharding: HloSharding, mesh: MeshAttr) -> GridAxes:
     """The axes of `mesh` that make up a tiled sharding of as many devices, or the error that says why not."""
     types = subgroup_types(hlo_sharding)
+    if hlo_sharding._tiles.num_elements == 1:  # XLA reads it as replicated
+        return GridAxes(((),) * hlo_sharding.data_rank, (), (), ())
     found = find_grid_axes(hlo_sharding._tiles, types, mesh)
     if isinstance(found, GridAxes):
         return found
@@ -152,12 +155,7 @@ def axes_of(hlo_sharding: HloSharding, mesh: MeshAttr) -> GridAxes:
 def _single_device(
     hlo_sharding: HloSharding, mesh_name: str | None, names: Mapping[int, str] | None
 ) -> TensorShardingAttr:
-    device = hlo_sharding._device
-    if device is None or device < 0:
-        raise ConversionError(
-            f"{hlo_sharding} names no real device, so no mesh stands for it",
-            help="device ids are 0 and more; -1 and -2 have a meaning inside XLA only",
-        )
+    device = single_device(hlo_sharding)
     if mesh_name is None:
         return TensorShardingAttr(MeshAttr.maximal(device))
     name = None if names is None else names.get(device)

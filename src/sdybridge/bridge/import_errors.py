@@ -18,7 +18,7 @@ _SHOWN_DEVICES = 64
 """The most device ids that a help line spells out."""
 
 
-def check_is_hlo_sharding(hlo_sharding: HloSharding) -> None:
+def check_is_leaf(hlo_sharding: HloSharding) -> None:
     """Raise unless this is the sharding of one tensor."""
     if not isinstance(hlo_sharding, HloSharding):
         raise VerificationError(
@@ -42,12 +42,23 @@ def check_mesh(hlo_sharding: HloSharding, mesh: MeshAttr) -> None:
             "does not place the tensor on a single device",
             help="pass a mesh with axes",
         )
-    if hlo_sharding._kind is OpShardingType.OTHER and hlo_sharding.num_devices != mesh.total_size:
+    if hlo_sharding._kind is OpShardingType.OTHER and hlo_sharding.num_devices not in (1, mesh.total_size):
         raise ConversionError(
             f"the sharding is on {hlo_sharding.num_devices} devices, the mesh has {mesh.total_size}",
             notes=_sides(hlo_sharding, mesh),
             help=_mesh_that_can(hlo_sharding),
         )
+
+
+def single_device(hlo_sharding: HloSharding) -> int:
+    """The device of a maximal sharding; raise unless it is a real one."""
+    device = hlo_sharding._device
+    if device is not None and device >= 0:
+        return device
+    raise ConversionError(
+        f"{hlo_sharding} names no real device, so no mesh stands for it",
+        help="device ids are 0 and more; -1 and -2 have a meaning inside XLA only",
+    )
 
 
 def check_rank(hlo_sharding: HloSharding, rank: int) -> None:

@@ -29,20 +29,20 @@ def local_mesh(tiles: TileAssignment, group_dims: int) -> tuple[tuple[int, ...],
             is too long.
     """
     iota = recognize_iota(tiles)
-    sizes = None if iota is None else _axis_sizes(iota)
+    sizes = None if iota is None else axis_sizes(iota)
     if sizes is not None:
         return sizes, None
     devices = listed_devices(tiles)
     if group_dims:
         devices = sort_groups(devices, group_dims)
         iota = recognize_array(devices)
-        sizes = None if iota is None else _axis_sizes(iota)
+        sizes = None if iota is None else axis_sizes(iota)
         if sizes is not None:
             return sizes, None
     return tuple([size for size in tiles.dims if size > 1]), devices.reshape(-1)
 
 
-def _axis_sizes(iota: IotaTileAssignment) -> tuple[int, ...] | None:
+def axis_sizes(iota: IotaTileAssignment) -> tuple[int, ...] | None:
     """The sizes of the factors of an iota, major to minor; None where it has none."""
     runs = grid_runs(iota._dims, iota._reshape_dims, iota._transpose_perm)
     if isinstance(runs, int):

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class LossKind(enum.Enum):
-    """The kinds of facts that a Shardy sharding holds and its HLO form cannot."""
+    """The kinds of facts that one notation of shardings holds and the other cannot.
+
+    The first ones are lost on export, or by a target; those after them are lost on import.
+    """
 
     OPENNESS = "openness"
     PRIORITY = "priority"
@@ -25,6 +28,15 @@ class LossKind(enum.Enum):
     UNREDUCED = "unreduced"
     REDUCTION_OP = "reduction-op"
     DEVICE_ORDER = "device-order"
+
+    METADATA = "metadata"
+    SHARD_GROUP = "shard-group"
+    MANUAL = "manual"
+    UNKNOWN = "unknown"
+    GROUP_ORDER = "group-order"
+    SUBGROUP_TYPE = "subgroup-type"
+    SINGLE_DEVICE_TILING = "single-device-tiling"
+    CHOSEN_OPENNESS = "chosen-openness"
 
     @property
     def explanation(self) -> str:
@@ -40,6 +52,14 @@ _EXPLANATIONS = {
     LossKind.UNREDUCED: "unreduced axes read as replicated: the pending reduction is forgotten",
     LossKind.REDUCTION_OP: "the reduction operator of the unreduced axes is gone: readers assume a sum",
     LossKind.DEVICE_ORDER: "the mesh's device order is gone: the result names no devices",
+    LossKind.METADATA: "the metadata is gone: nothing says which line of the program this came from",
+    LossKind.SHARD_GROUP: "the shard group is gone: the tensor may end up sharded unlike the others of it",
+    LossKind.MANUAL: "manual devices read as replicated ones: only a manual computation can say so",
+    LossKind.UNKNOWN: "unknown reads as open in every dimension",
+    LossKind.GROUP_ORDER: "the order inside groups of devices is gone: readers assume that of the mesh",
+    LossKind.SUBGROUP_TYPE: "devices of a subgroup of another type read as replicated ones",
+    LossKind.SINGLE_DEVICE_TILING: "a tiling of one device reads as replicated",
+    LossKind.CHOSEN_OPENNESS: "device grids do not say whether propagation may add axes: this was chosen",
 }
 
 

@@ -57,8 +57,8 @@ def refs_of_runs(runs: Iterable[Run], mesh: MeshAttr) -> tuple[AxisRefAttr, ...]
 def merged_runs(runs: Iterable[Run]) -> list[Run]:
     """The runs by descending stride, those that continue each other as one: their order has no meaning.
 
-    >>> merged_runs([(2, 1), (3, 8), (4, 2)])
-    [(3, 8), (8, 1)]
+    >>> merged_runs([(2, 1), (3, 16), (4, 2)])
+    [(3, 16), (8, 1)]
     """
     merged: list[Run] = []
     for size, stride in sorted(runs, key=_stride, reverse=True):

@@ -7,6 +7,7 @@ is stopped as soon as the dumps are written: host code generation would take far
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import math
@@ -23,9 +24,9 @@ from typing import TYPE_CHECKING
 from tests.differential.oracle.isolation import Crash, Rejected, crash_message, run_isolated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-_PRELOAD = ("jax", "jax._src.compiler", "jax._src.interpreters.mlir", "numpy")
+PRELOAD = ("jax", "jax._src.compiler", "jax._src.interpreters.mlir", "numpy")
 _TIMEOUT = 200.0
 _POLL = 0.01
 
@@ -50,7 +51,7 @@ def export_module(text: str) -> ExportedModule | Crash | Rejected:
 
 def export_modules(texts: Sequence[str]) -> list[ExportedModule | Crash | Rejected]:
     """XLA's pairs of modules for many inputs, with one start of the interpreter."""
-    return run_isolated(compile_until_dumped, texts, preload=_PRELOAD)
+    return run_isolated(compile_until_dumped, texts, preload=PRELOAD)
 
 
 def export_modules_cached(texts: Sequence[str], directory: Path) -> list[ExportedModule | Crash | Rejected]:
@@ -68,48 +69,74 @@ def export_modules_cached(texts: Sequence[str], directory: Path) -> list[Exporte
 
 
 def compile_until_dumped(text: str) -> ExportedModule | Crash | Rejected:
-    """Compiles in a further fork, which is killed when the dumps are complete (runs isolated)."""
+    """Compiles until the export is done (runs isolated)."""
+    # The next dump after the pipeline shows that the pipeline's own are closed.
+    with compile_until(text, "*after_shardy-xla*") as compilation:
+        before = next(compilation.dumps.glob("shardy/*/03.*.mlir"), None)
+        after = next(compilation.dumps.glob("shardy/*/04.output_module.mlir"), None)
+        if before and after:
+            return ExportedModule(before.read_text(), after.read_text())
+        return compilation.failure
+
+
+@dataclasses.dataclass(frozen=True)
+class Compilation:
+    """A compilation that ended or was stopped.
+
+    Attributes:
+        dumps: The directory with the modules that XLA dumped.
+        failure: Why it ended, if it ended by itself.
+    """
+
+    dumps: Path
+    failure: Crash | Rejected
+
+
+@contextlib.contextmanager
+def compile_until(text: str, dump: str, open_parameters: Sequence[bool] = ()) -> Iterator[Compilation]:
+    """Compiles in a further fork, which is killed when a file of the glob pattern `dump` shows up.
+
+    Args:
+        text: The module.
+        dump: The pattern, inside the directory of dumps.
+        open_parameters: Which of main's parameters propagation may shard further.
+    """
     with tempfile.TemporaryDirectory(prefix="oracle-") as scratch:
         dumps, errors = Path(scratch, "dumps"), Path(scratch, "stderr")
         compiler = os.fork()
         if compiler == 0:
-            _compile(text, dumps, errors)
-        status = _wait(compiler, dumps)
-        before = next(dumps.glob("shardy/*/03.*.mlir"), None)
-        after = next(dumps.glob("shardy/*/04.output_module.mlir"), None)
-        if before and after:
-            return ExportedModule(before.read_text(), after.read_text())
+            _compile(text, dumps, errors, open_parameters)
+        status = _wait(compiler, dumps, dump)
         stderr = errors.read_text(errors="replace")
-        if os.WIFEXITED(status):
-            return Rejected(stderr.strip())
-        return Crash(crash_message(stderr, status))
+        exited = os.WIFEXITED(status)
+        yield Compilation(dumps, Rejected(stderr.strip()) if exited else Crash(crash_message(stderr, status)))
 
 
-def _wait(compiler: int, dumps: Path) -> int:
-    """Waits for the end of Shardy's pass, kills the compiler, and returns its exit status."""
+def _wait(compiler: int, dumps: Path, dump: str) -> int:
+    """Waits for the dump, kills the compiler, and returns its exit status."""
     deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         done, status = os.waitpid(compiler, os.WNOHANG)
         if done:
             return status
-        if next(dumps.glob("*after_shardy-xla*"), None):  # the next dump: the pass's own are closed
+        if next(dumps.glob(dump), None):
             break
         time.sleep(_POLL)
     os.kill(compiler, signal.SIGKILL)
     return os.waitpid(compiler, 0)[1]
 
 
-def _compile(text: str, dumps: Path, errors: Path) -> None:
+def _compile(text: str, dumps: Path, errors: Path, open_parameters: Sequence[bool]) -> None:
     descriptor = os.open(errors, os.O_WRONLY | os.O_CREAT, 0o600)
     os.dup2(descriptor, 2)
     try:
-        _compile_here(text, dumps)
+        _compile_here(text, dumps, open_parameters)
     except BaseException as error:  # noqa: BLE001  (a fork must not return into its parent's code)
         os.write(2, str(error).encode())
     os._exit(1)
 
 
-def _compile_here(text: str, dumps: Path) -> None:
+def _compile_here(text: str, dumps: Path, open_parameters: Sequence[bool]) -> None:
     import jax
     import numpy as np
     from jax._src import compiler
@@ -128,6 +155,8 @@ def _compile_here(text: str, dumps: Path) -> None:
     )
     build = options.executable_build_options
     build.use_shardy_partitioner = True
+    if open_parameters:
+        build.allow_spmd_sharding_propagation_to_parameters = list(open_parameters)
     build.debug_options.xla_dump_to = str(dumps)
     build.debug_options.xla_dump_hlo_pass_re = "shardy"
     with make_ir_context():
