@@ -18,6 +18,11 @@ REPLICATED = 'mhlo.sharding = "{replicated}"'
 
 _OPERATION = re.compile(r'stablehlo\.(while|case|if)("?)[ \t]*\(')
 _GENERIC = re.compile(r'"stablehlo\.(?:case|if|while)"')
+_OTHER_REGION = re.compile(  # a region of another operation, as it is printed, up to its end
+    r'\n[^"\n]*+"stablehlo\.(?!while|case|if)\w++"[^\n]*\(\{\n(?:[^\n{}]*+\n)*+ *+$'
+)
+_NEAR = 4000
+_FEW = 16
 _CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
 _STRING = re.compile(STRING)
 _TYPE_NAME = re.compile(r"[!\w.$]++")
@@ -54,7 +59,7 @@ def add_missing_shardings(text: str) -> tuple[str, int]:
 
 def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
     """Each control-flow operation outside strings and comments: kind, generic form or not, its `(`."""
-    if "stablehlo.while" not in text and not _GENERIC.search(text):
+    if not _may_have_control_flow(text):
         return
     code = 0  # an offset outside strings and comments
     for hit in _OPERATION.finditer(text):
@@ -65,6 +70,22 @@ def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
         code = _next_code(text, text.rfind("\n", code, at) + 1 or code, at)
         if code == at:
             yield hit[1], generic, hit.end() - 1
+
+
+def _may_have_control_flow(text: str) -> bool:
+    """Whether a search for these operations can find any; most large programs have none.
+
+    Each of them holds a region that ends in `stablehlo.return`. Where there are few of those, looking at
+    what they belong to is faster than looking for the operations.
+    """
+    at = -1
+    for _ in range(_FEW):
+        at = text.find("stablehlo.return", at + 1)
+        if at < 0:
+            return False
+        if not _OTHER_REGION.search(text, max(0, at - _NEAR), at):
+            break
+    return "stablehlo.while" in text or _GENERIC.search(text) is not None
 
 
 def _next_code(text: str, start: int, at: int) -> int:

@@ -7,7 +7,6 @@ import functools
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
@@ -82,6 +81,10 @@ class ConvertedSharding:
         return f"mhlo.sharding = {quote(self.after)}"
 
 
+class _LateMesh(Exception):  # noqa: N818  (no error)
+    """A mesh is declared behind shardings that are converted already."""
+
+
 class ShardingExport:
     """One export under way: what is known of the program, and the new text so far."""
 
@@ -93,9 +96,8 @@ class ShardingExport:
         self.operations: Counter[str] = Counter()
         self.has_aliases = False
         self.aliases = Aliases(source.text)
-        function = self.text.find("func.func")
-        self._all_meshes = self.text.rfind("sdy.mesh", max(0, function)) >= 0  # it may share a name
-        self.meshes = find_meshes(source, -1 if self._all_meshes else function)
+        self.meshes = find_meshes(source, self.text.find("func.func"))
+        self._all_meshes = False
         self._pieces: list[str] = []  # the new text
         self._end = 0  # where the part of the old text ends that the pieces stand for
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
@@ -118,10 +120,19 @@ class ShardingExport:
 
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
+        try:
+            self._scan_all(progress)
+        except _LateMesh:  # what was converted so far may be on it
+            again = ShardingExport(self.source, self.target, self.constraints)
+            again.read_all_meshes()
+            again._scan_all(progress)
+            self.__dict__ = again.__dict__
+        return "".join([*self._pieces, self.text[self._end :]])
+
+    def _scan_all(self, progress: Callable[[int], None] | None) -> None:
         at, end = 0, code_end(self.text)
         while at < end:
             at = self._scan(at, end, progress)
-        return "".join([*self._pieces, self.text[self._end :]])
 
     def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
@@ -205,15 +216,14 @@ class ShardingExport:
             return False
         # What is done per argument happens inside C loops over lists; Python only sees the distinct ones.
         parts = ARGUMENT.split(line)
-        gaps, types, entries, values = (parts[k::4] for k in range(4))
-        if line.count("sdy.") != 2 * len(values) or '"' in "".join(gaps):
+        types, values = parts[1::4], parts[3::4]
+        if line.count("sdy.") != 2 * len(values) or '"' in "".join(parts[::4]):
             return False
-        arguments = list(zip(types, values, strict=True))
-        counts = Counter(arguments)
+        counts = Counter(zip(types, values, strict=True))
         try:
             known = {
                 (of_type, value): self._contexts.get((of_type, value))
-                or self._argument(of_type, value, start + line.index(value, line.index(f"{of_type} {{")))
+                or self._argument(of_type, value, start + line.index(value, line.index(of_type)))
                 for of_type, value in counts
             }
         except SdyBridgeError:
@@ -221,14 +231,14 @@ class ShardingExport:
         for argument, repeats in counts.items():
             known[argument].count += repeats
         attributes = {argument: converted.attribute for argument, converted in known.items()}
-        new = map(attributes.__getitem__, arguments)
-        pieces = zip(gaps, types, repeat(" {"), entries, new, strict=False)
-        self.replace(start, line_end, "".join(chain(chain.from_iterable(pieces), gaps[-1:])))
+        parts[3::4] = map(attributes.__getitem__, zip(types, values, strict=True))
+        self.replace(start, line_end, "".join(parts))
         return True
 
     def _argument(self, of_type: str, value: str, at: int) -> ConvertedSharding:
         """Convert the sharding `value` at `at` of a value of this type, the first one of its kind."""
-        converted = self.convert(TensorShardingAttr.from_string(value, target=self.target), at, [of_type])
+        attr = TensorShardingAttr.from_string(value, target=self.target)
+        converted = self.convert(attr, at, [of_type.removesuffix(" {")])
         converted.count -= 1  # the caller counts
         if len(self.meshes.scopes) == 1:
             self._contexts[of_type, value] = converted
@@ -336,12 +346,17 @@ class ShardingExport:
         return head, tail
 
     def read_all_meshes(self) -> None:
-        """Look for meshes in the whole text: almost always, all of them stand before the first function."""
-        if not self._all_meshes:
-            self._all_meshes = True
-            self.meshes = find_meshes(self.source)
-            self._contexts.clear()
-            self._copies.clear()
+        """Look for meshes in the whole text: almost always, all of them stand before the first function.
+
+        Raises:
+            _LateMesh: Something was converted already without knowing them.
+        """
+        if self._all_meshes:
+            return
+        if self._converted:
+            raise _LateMesh
+        self._all_meshes = True
+        self.meshes = find_meshes(self.source)
 
     def convert(
         self,

@@ -62,10 +62,10 @@ NAME = re.compile(
 """Pattern of a Shardy name, and behind it what the printer most often writes there."""
 
 ARGUMENT = re.compile(
-    r'(?P<type>tensor<[^<>\n"]*+>) \{(?P<before>(?:[\w.]++ = (?:"[^"\\\n]*+"|[\w.: \-]++), )*+)'
+    r'(?P<type>tensor<[^<>\n"]*+> \{)(?P<before>(?:[\w.]++ = (?:"[^"\\\n]*+"|[\w.: \-]++), )*+)'
     rf"sdy\.sharding = (?P<value>#sdy\.sharding{SHARDING_BODY})"
 )
-"""Pattern of a tensor type and the dictionary behind it, up to the end of a sharding in it."""
+"""Pattern of a tensor type with the brace of its dictionary, what else is in that, and a sharding."""
 
 RULE_ENTRY = re.compile(rf", sdy\.sharding_rule = {_RULE}")
 """Pattern of the entry that often follows a list of shardings in the output of Shardy's passes."""
