@@ -64,8 +64,6 @@ HLO_RULES: Mapping[str, str] = MappingProxyType(
 
 CONVERSION_RULES: Mapping[str, str] = MappingProxyType(
     {
-        "carrier-kind": "A value has one sharding, an operation a list with one per result.",
-        "duplicate-mesh": "The meshes of one module have different names.",
         "hlo-sharding": "What is imported is an `HloSharding`.",
         "mesh": "The mesh to import onto is a `MeshAttr`.",
         "sharding-count": "An operation has one sharding per result.",

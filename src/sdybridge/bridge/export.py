@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.bridge.coexistence import grid_by_coordinates
 from sdybridge.bridge.ordered_axes import full_axes, get_ordered_axis_refs
-from sdybridge.errors import VerificationError
+from sdybridge.errors import ConversionError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType, ReductionOp, TileAssignment
 from sdybridge.sdy import AxisRefAttr, MeshAttr, verify_sharding
 from sdybridge.target import Target
@@ -104,6 +104,7 @@ def resolve_mesh(sharding: TensorShardingAttr, mesh: MeshSource | None) -> MeshA
     )
 
 
+_MOST_DEVICES = (1 << 63) - 1
 _REPLICATED = [OpShardingType.REPLICATED]
 
 
@@ -116,6 +117,11 @@ def _convert(
         if mesh.device_ids:
             return HloSharding.assign_device(mesh.device_ids[0])
         return HloSharding.replicate()
+    if mesh.total_size > _MOST_DEVICES:
+        raise ConversionError(
+            f"the mesh has {mesh.total_size} devices, more than the {_MOST_DEVICES} that 64 bits can number",
+            notes=[f"sharding: {sharding}", f"mesh: {mesh}"],
+        )
     manual = _manual_refs(manual_axes, mesh)
     if len(manual) == len(mesh.axes):
         return HloSharding.manual()

@@ -14,12 +14,12 @@ from sdybridge.cli.options import MeshType, target_option
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
 from sdybridge.source import Source, Span
+from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sdybridge.hlo import HloSharding
-    from sdybridge.target import Target
 
 
 @click.command("convert", short_help="Convert one sharding, and show what the conversion loses.")
@@ -112,6 +112,8 @@ def _convert(
         located = error if error.span else locate(error, Source(text), 0, TensorShardingAttr, target=target)
         raise located.located(source, _shifted(located.span, shift, source)) from None
     except SdyBridgeError as error:
+        if error.span and error.span.start + shift >= len(source.text):
+            error.message = error.message.replace("found '>'", "found the end of the text")
         raise error.located(source, _shifted(error.span, shift, source)) from None
     return sharding, mesh, hlo
 
@@ -125,7 +127,7 @@ def _shifted(span: Span | None, shift: int, source: Source) -> Span:
 
 def _render(sharding: TensorShardingAttr, mesh: MeshAttr, hlo: HloSharding, to: str, target: Target) -> str:
     if to == "hlo":
-        return str(hlo)
+        return hlo.to_string(include_metadata=target is Target.NEWER, target=target)
     data = hlo.to_proto_bytes(target=target)
     if to == "proto-hex":
         return data.hex()

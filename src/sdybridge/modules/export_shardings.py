@@ -310,7 +310,7 @@ class ShardingExport:
         if of_type is None and not _may_be_value(text, brace):
             raise VerificationError(
                 "an operation's shardings must be a list, one for each of its results",
-                rule="carrier-kind",
+                rule="sharding-kind",
                 source=self.source,
                 span=Span(site.end, end),
                 help=f"write `#sdy.sharding_per_value<[{attr.stripped}]>`",
@@ -418,7 +418,7 @@ class ShardingExport:
         if not spelled.startswith("#"):
             raise VerificationError(
                 "`sdy.sharding` must hold a sharding",
-                rule="carrier-kind",
+                rule="sharding-kind",
                 source=self.source,
                 span=Span(at, end),
                 help="write `#sdy.sharding<...>` on a value, `#sdy.sharding_per_value<...>` on an operation",
@@ -438,7 +438,7 @@ class ShardingExport:
         if value_type(text, brace):
             raise VerificationError(
                 "an argument or result takes one sharding, not a list",
-                rule="carrier-kind",
+                rule="sharding-kind",
                 source=self.source,
                 span=span,
                 help=f"write `{attr.shardings[0]}`" if count == 1 else None,
@@ -453,7 +453,7 @@ class ShardingExport:
             return types
         if all_results or count != 1:
             raise VerificationError(
-                f"{count} shardings annotate {len(types)} {'result' if len(types) == 1 else 'results'}",
+                f"{_counted(count, 'sharding')} for {_counted(len(types), 'result')}",
                 rule="sharding-count",
                 source=self.source,
                 span=span,
@@ -471,6 +471,10 @@ class ShardingExport:
 
     def _remove_entry(self, start: int, end: int) -> None:
         self.replace(*removal(self.text, start, end, self._end), "")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _type_before(text: str, brace: int, floor: int) -> str:

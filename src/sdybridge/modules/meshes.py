@@ -99,7 +99,7 @@ def find_meshes(source: Source, end: int = -1) -> Meshes:
         if operation.name in known:
             raise VerificationError(
                 f"mesh @{operation.name} is declared twice in one module",
-                rule="duplicate-mesh",
+                rule="symbol-redefinition",
                 source=source,
                 span=operation.span,
                 notes=[f"the first @{operation.name} is {known[operation.name]}"],

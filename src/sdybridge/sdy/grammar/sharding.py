@@ -225,7 +225,7 @@ def _reduction_op(p: Parser) -> ReductionOp | None:
         return None
     op = _OPS.get(word)
     if p.target is not Target.NEWER:
-        newer = ["reduction operators are accepted with target=Target.NEWER"] if op else []
+        newer = ["reduction operators are accepted with target=Target.NEWER (--target newer)"] if op else []
         help_ = "drop the word: it is the default" if word == "sum" else None
         raise p.error(f"expected '{{' after {p.after()}, found '{word[:40]}'", notes=newer, help=help_)
     if op is None:
