@@ -16,6 +16,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Installed packages have their bytecode; a checkout gets it from the first round, if that may write it.
+_ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
+    "JAX_PLATFORMS": "cpu"
+}
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -44,7 +49,7 @@ def run_python(*arguments: str) -> Run:
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        env=_ENVIRONMENT,
         capture_output=True,
         text=True,
         encoding="utf-8",
