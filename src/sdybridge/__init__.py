@@ -7,59 +7,91 @@
     {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
 
 The parts: `sdybridge.sdy` (Shardy's attributes), `sdybridge.hlo` (device grids), `sdybridge.bridge` (the
-conversion), `sdybridge.modules` (whole programs).
+conversion), `sdybridge.modules` (whole programs). Each is loaded when one of its names is first used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.bridge import Loss as Loss
-from sdybridge.bridge import LossKind as LossKind
-from sdybridge.bridge import convert_to_hlo_sharding as convert_to_hlo_sharding
-from sdybridge.bridge import export_losses as export_losses
-from sdybridge.bridge import get_ordered_axis_refs as get_ordered_axis_refs
-from sdybridge.errors import ConversionError as ConversionError
-from sdybridge.errors import ParseError as ParseError
-from sdybridge.errors import ProtoError as ProtoError
-from sdybridge.errors import SdyBridgeError as SdyBridgeError
-from sdybridge.errors import VerificationError as VerificationError
-from sdybridge.hlo import HloSharding as HloSharding
-from sdybridge.hlo import IotaTileAssignment as IotaTileAssignment
-from sdybridge.hlo import OpMetadata as OpMetadata
-from sdybridge.hlo import OpShardingType as OpShardingType
-from sdybridge.hlo import TileAssignment as TileAssignment
-from sdybridge.sdy import AxisRefAttr as AxisRefAttr
-from sdybridge.sdy import DimensionShardingAttr as DimensionShardingAttr
-from sdybridge.sdy import ManualAxesAttr as ManualAxesAttr
-from sdybridge.sdy import MeshAttr as MeshAttr
-from sdybridge.sdy import MeshAxisAttr as MeshAxisAttr
-from sdybridge.sdy import SubAxisInfoAttr as SubAxisInfoAttr
-from sdybridge.sdy import TensorShardingAttr as TensorShardingAttr
-from sdybridge.sdy import TensorShardingPerValueAttr as TensorShardingPerValueAttr
-from sdybridge.sdy import parse_attribute as parse_attribute
-from sdybridge.sdy import verify_sharding as verify_sharding
-from sdybridge.target import Target as Target
-
 if TYPE_CHECKING:
+    from sdybridge.bridge import Loss as Loss
+    from sdybridge.bridge import LossKind as LossKind
+    from sdybridge.bridge import convert_to_hlo_sharding as convert_to_hlo_sharding
+    from sdybridge.bridge import export_losses as export_losses
+    from sdybridge.bridge import get_ordered_axis_refs as get_ordered_axis_refs
+    from sdybridge.errors import ConversionError as ConversionError
+    from sdybridge.errors import ParseError as ParseError
+    from sdybridge.errors import ProtoError as ProtoError
+    from sdybridge.errors import SdyBridgeError as SdyBridgeError
+    from sdybridge.errors import VerificationError as VerificationError
+    from sdybridge.hlo import HloSharding as HloSharding
+    from sdybridge.hlo import IotaTileAssignment as IotaTileAssignment
+    from sdybridge.hlo import OpMetadata as OpMetadata
+    from sdybridge.hlo import OpShardingType as OpShardingType
+    from sdybridge.hlo import TileAssignment as TileAssignment
     from sdybridge.modules import ConstraintForm as ConstraintForm
     from sdybridge.modules import ExportResult as ExportResult
     from sdybridge.modules import export_module as export_module
     from sdybridge.modules import verify_module as verify_module
+    from sdybridge.sdy import AxisRefAttr as AxisRefAttr
+    from sdybridge.sdy import DimensionShardingAttr as DimensionShardingAttr
+    from sdybridge.sdy import ManualAxesAttr as ManualAxesAttr
+    from sdybridge.sdy import MeshAttr as MeshAttr
+    from sdybridge.sdy import MeshAxisAttr as MeshAxisAttr
+    from sdybridge.sdy import SubAxisInfoAttr as SubAxisInfoAttr
+    from sdybridge.sdy import TensorShardingAttr as TensorShardingAttr
+    from sdybridge.sdy import TensorShardingPerValueAttr as TensorShardingPerValueAttr
+    from sdybridge.sdy import parse_attribute as parse_attribute
+    from sdybridge.sdy import verify_sharding as verify_sharding
+    from sdybridge.target import Target as Target
 
 __version__ = "0.1.0"
 
-# Whoever converts one sharding need not wait for what reads whole programs.
-_MODULES = frozenset({"ConstraintForm", "ExportResult", "export_module", "verify_module"})
+_HOMES = {
+    "Loss": "bridge",
+    "LossKind": "bridge",
+    "convert_to_hlo_sharding": "bridge",
+    "export_losses": "bridge",
+    "get_ordered_axis_refs": "bridge",
+    "ConversionError": "errors",
+    "ParseError": "errors",
+    "ProtoError": "errors",
+    "SdyBridgeError": "errors",
+    "VerificationError": "errors",
+    "HloSharding": "hlo",
+    "IotaTileAssignment": "hlo",
+    "OpMetadata": "hlo",
+    "OpShardingType": "hlo",
+    "TileAssignment": "hlo",
+    "ConstraintForm": "modules",
+    "ExportResult": "modules",
+    "export_module": "modules",
+    "verify_module": "modules",
+    "AxisRefAttr": "sdy",
+    "DimensionShardingAttr": "sdy",
+    "ManualAxesAttr": "sdy",
+    "MeshAttr": "sdy",
+    "MeshAxisAttr": "sdy",
+    "SubAxisInfoAttr": "sdy",
+    "TensorShardingAttr": "sdy",
+    "TensorShardingPerValueAttr": "sdy",
+    "parse_attribute": "sdy",
+    "verify_sharding": "sdy",
+    "Target": "target",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
+    home = _HOMES.get(name)
+    if home is None:
         raise AttributeError(f"module 'sdybridge' has no attribute {name!r}")
-    import sdybridge.modules
+    from importlib import import_module
 
-    return getattr(sdybridge.modules, name)
+    value: object = getattr(import_module(f"sdybridge.{home}"), name)
+    globals()[name] = value  # the next look-up finds it at once
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_HOMES})
