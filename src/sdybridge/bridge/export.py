@@ -21,6 +21,7 @@ from sdybridge.bridge.ordered_axes import full_axes, get_ordered_axis_refs
 from sdybridge.errors import ConversionError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType, ReductionOp, TileAssignment
 from sdybridge.sdy import AxisRefAttr, MeshAttr, verify_sharding
+from sdybridge.sdy.printer import symbol
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
@@ -90,17 +91,17 @@ def resolve_mesh(sharding: TensorShardingAttr, mesh: MeshSource | None) -> MeshA
         known = []
     else:
         found = mesh.get(name)
-        known = [f"@{m}" for m in mesh]
+        known = [symbol(m) for m in mesh]
     if isinstance(found, MeshAttr):
         return found
     raise VerificationError(
-        f"unknown mesh @{name}",
+        f"unknown mesh {symbol(name)}",
         rule="unknown-mesh",
         path=("mesh_or_ref",),
         notes=[f"known meshes: {', '.join(known)}"] if known else (),
         help=None
         if known
-        else f"pass the mesh that @{name} stands for, or write it inline: <mesh<[...]>, ...>",
+        else f"pass the mesh that {symbol(name)} stands for, or write it inline: <mesh<[...]>, ...>",
     )
 
 

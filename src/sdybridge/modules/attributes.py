@@ -73,7 +73,7 @@ def attribute_end(text: str, at: int) -> int:
         return string_end(text, at)
     if text.startswith("@", at):
         return symbol_end(text, at)
-    if text[at : at + 1] in {"[", "{", "("}:
+    if text[at : at + 1] in {"[", "{", "(", "<"}:
         return matching_bracket(text, at)
     found = (_NAME if text.startswith(("#", "!"), at) else _WORD).match(text, at)
     if not found:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError
-from sdybridge.modules.attributes import without_unused_aliases
+from sdybridge.modules.attributes import find_aliases, without_unused_aliases
 from sdybridge.modules.control_flow import add_missing_shardings
 from sdybridge.modules.custom_calls import export_custom_calls
 from sdybridge.modules.export_operations import ConstraintForm
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sdybridge.bridge import Loss
+    from sdybridge.errors import SdyBridgeError
     from sdybridge.sdy import MeshAttr
 
 
@@ -99,8 +100,8 @@ def export_module(
     try:
         export = ShardingExport(source, target, constraints)
         new = export.run(progress)
-    except ParseError as error:  # the readers of plain text do not know its name
-        raise error.located(source, error.span or Span(0, 0)) from None
+    except ParseError as error:
+        raise _located(error, source) from None
     added = 0
     try:
         if add_missing_sharding_to_control_flow:
@@ -117,12 +118,20 @@ def export_module(
     )
 
 
-def _placed(error: ParseError, source: Source) -> ParseError:
+def _placed(error: ParseError, source: Source) -> SdyBridgeError:
     """The error of a pass over the converted text, at the place in the original that has the same fault."""
     try:
         add_missing_shardings(source.text)
         export_custom_calls(source.text)
     except ParseError as original:
         error = original
-    error.located(source, error.span or Span(0, 0))
-    return error
+    return _located(error, source)
+
+
+def _located(error: SdyBridgeError, source: Source) -> SdyBridgeError:
+    """The error in the named text: readers of plain text, and of the value of an alias, do not know it."""
+    span = error.span or Span(0, 0)
+    if error.source and error.source.text != source.text:
+        alias = find_aliases(source.text).get(error.source.name.removeprefix("#"))
+        span = span.shifted(alias.end - len(alias.value)) if alias else Span(0, 0)
+    return error.located(source, span)

@@ -292,6 +292,7 @@ class ShardingExport:
             if self.constraints is ConstraintForm.CUSTOM_CALL or not text.endswith("custom>", at, end):
                 self._remove_entry(start, end)
         elif name == "xla.sdy.manual_axes" and not value_type(text, brace):
+            self.has_aliases |= not text.startswith("#sdy", at)
             self._remove_entry(start, end)
         elif name == "sdy.sharding":
             attr = self._parse(at, end, site.value)
@@ -457,7 +458,9 @@ class ShardingExport:
                 rule="sharding-count",
                 source=self.source,
                 span=span,
-                help=f"list {len(types)}, one for each result",
+                help=f"list {len(types)}, one for each result"
+                if types
+                else "leave it out, or give one sharding of rank 0 with no axes",
             )
         return types[-1:]
 
