@@ -46,11 +46,11 @@ def removal(text: str, start: int, end: int, floor: int = 0) -> tuple[int, int]:
     (5, 13)
     """
     after = skip_trivia(text, end)
-    if text.startswith(",", after):
-        return start, skip_trivia(text, after + 1)
     before = _back_over_trivia(text, start, floor)
     if before > floor and text[before - 1] == ",":
         return before - 1, end
+    if text.startswith(",", after):
+        return start, skip_trivia(text, after + 1)
     if before > floor and text[before - 1] == "{" and text.startswith("}", after):
         opened = _back_over_space(text, before - 1, floor)
         if text.endswith("attributes", floor, opened):
