@@ -7,5 +7,7 @@ from sdybridge.hlo.kinds import ReductionOp as ReductionOp
 from sdybridge.hlo.kinds import ShardGroup as ShardGroup
 from sdybridge.hlo.kinds import ShardGroupKind as ShardGroupKind
 from sdybridge.hlo.metadata import OpMetadata as OpMetadata
+from sdybridge.hlo.parser import parse_prefix as parse_prefix
+from sdybridge.hlo.proto_text import decode_proto_text as decode_proto_text
 from sdybridge.hlo.sharding import HloSharding as HloSharding
 from sdybridge.hlo.tile_assignment import TileAssignment as TileAssignment

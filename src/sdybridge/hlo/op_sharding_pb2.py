@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsdybridge/hlo/op_sharding.proto\x12\x0fsdybridge.proto\"\xf9\x05\n\nOpSharding\x12.\n\x04type\x18\x01 \x01(\x0e\x32 .sdybridge.proto.OpSharding.Type\x12.\n\ntile_shape\x18\x02 \x01(\x0b\x32\x1a.sdybridge.proto.TileShape\x12\"\n\x1atile_assignment_dimensions\x18\x03 \x03(\x03\x12\x1f\n\x17tile_assignment_devices\x18\x04 \x03(\x03\x12\x34\n\x0ftuple_shardings\x18\x05 \x03(\x0b\x32\x1b.sdybridge.proto.OpSharding\x12\"\n\x1areplicate_on_last_tile_dim\x18\x06 \x01(\x08\x12-\n\x08metadata\x18\x07 \x03(\x0b\x32\x1b.sdybridge.proto.OpMetadata\x12\x38\n\x0elast_tile_dims\x18\x08 \x03(\x0e\x32 .sdybridge.proto.OpSharding.Type\x12\x19\n\x11iota_reshape_dims\x18\t \x03(\x03\x12\x1b\n\x13iota_transpose_perm\x18\n \x03(\x05\x12\x16\n\x0eis_shard_group\x18\x0b \x01(\x08\x12\x16\n\x0eshard_group_id\x18\x0c \x01(\x03\x12\x44\n\x10shard_group_type\x18\r \x01(\x0e\x32*.sdybridge.proto.OpSharding.ShardGroupType\x12;\n\x0enamed_sharding\x18\x0e \x01(\x0b\x32\x1e.sdybridge.proto.NamedShardingH\x00\x88\x01\x01\"a\n\x04Type\x12\x0e\n\nREPLICATED\x10\x00\x12\x0b\n\x07MAXIMAL\x10\x01\x12\t\n\x05TUPLE\x10\x02\x12\t\n\x05OTHER\x10\x03\x12\n\n\x06MANUAL\x10\x04\x12\x0b\n\x07UNKNOWN\x10\x05\x12\r\n\tUNREDUCED\x10\x06\"\"\n\x0eShardGroupType\x12\x06\n\x02\x41S\x10\x00\x12\x08\n\x04LIKE\x10\x01\x42\x11\n\x0f_named_sharding\"\x0b\n\tTileShape\"\xc1\x02\n\nOpMetadata\x12\x0f\n\x07op_type\x18\x01 \x01(\t\x12\x0f\n\x07op_name\x18\x02 \x01(\t\x12\x13\n\x0bsource_file\x18\x03 \x01(\t\x12\x13\n\x0bsource_line\x18\x04 \x01(\x05\x12\x14\n\x0cprofile_type\x18\x05 \x03(\x05\x12\x19\n\x11\x64\x65\x64uplicated_name\x18\x0c \x01(\t\x12\x16\n\x0estack_frame_id\x18\x0f \x01(\x05\x12\x17\n\x0fscheduling_name\x18\x10 \x01(\t\x12\x17\n\x0fsource_end_line\x18\x11 \x01(\x05\x12\x15\n\rsource_column\x18\x12 \x01(\x05\x12\x19\n\x11source_end_column\x18\x13 \x01(\x05\x12:\n\x10metadata_payload\x18\x14 \x01(\x0b\x32 .sdybridge.proto.MetadataPayload\" \n\x0fMetadataPayload\x12\r\n\x05value\x18\x01 \x01(\t\"\x9e\x03\n\rNamedSharding\x12#\n\x04mesh\x18\x02 \x01(\x0b\x32\x15.sdybridge.proto.Mesh\x12\x39\n\rdim_shardings\x18\x03 \x03(\x0b\x32\".sdybridge.proto.DimensionSharding\x12\x31\n\x0freplicated_axes\x18\x04 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12\x30\n\x0eunreduced_axes\x18\x05 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12-\n\x08metadata\x18\x06 \x03(\x0b\x32\x1b.sdybridge.proto.OpMetadata\x12-\n\x0bmanual_axes\x18\x07 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12@\n\x0creduction_op\x18\x08 \x01(\x0e\x32*.sdybridge.proto.NamedSharding.ReductionOp\"(\n\x0bReductionOp\x12\x07\n\x03SUM\x10\x00\x12\x07\n\x03MAX\x10\x01\x12\x07\n\x03MIN\x10\x02\"{\n\x04Mesh\x12\'\n\x04\x61xes\x18\x01 \x03(\x0b\x32\x19.sdybridge.proto.MeshAxis\x12\x12\n\ndevice_ids\x18\x02 \x03(\x03\x12\x36\n\x0eiota_transform\x18\x03 \x01(\x0b\x32\x1e.sdybridge.proto.IotaTransform\"&\n\x08MeshAxis\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\x03\"=\n\rIotaTransform\x12\x14\n\x0creshape_dims\x18\x01 \x03(\x03\x12\x16\n\x0etranspose_perm\x18\x02 \x03(\x03\"N\n\x11\x44imensionSharding\x12&\n\x04\x61xes\x18\x01 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12\x11\n\tis_closed\x18\x02 \x01(\x08\"W\n\x07\x41xisRef\x12\x17\n\x0fmesh_axis_index\x18\x01 \x01(\x03\x12\x33\n\rsub_axis_info\x18\x02 \x01(\x0b\x32\x1c.sdybridge.proto.SubAxisInfo\"-\n\x0bSubAxisInfo\x12\x10\n\x08pre_size\x18\x01 \x01(\x03\x12\x0c\n\x04size\x18\x02 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsdybridge/hlo/op_sharding.proto\x12\x0fsdybridge.proto\"\xf9\x05\n\nOpSharding\x12.\n\x04type\x18\x01 \x01(\x0e\x32 .sdybridge.proto.OpSharding.Type\x12.\n\ntile_shape\x18\x02 \x01(\x0b\x32\x1a.sdybridge.proto.TileShape\x12\"\n\x1atile_assignment_dimensions\x18\x03 \x03(\x03\x12\x1f\n\x17tile_assignment_devices\x18\x04 \x03(\x03\x12\x34\n\x0ftuple_shardings\x18\x05 \x03(\x0b\x32\x1b.sdybridge.proto.OpSharding\x12\"\n\x1areplicate_on_last_tile_dim\x18\x06 \x01(\x08\x12-\n\x08metadata\x18\x07 \x03(\x0b\x32\x1b.sdybridge.proto.OpMetadata\x12\x38\n\x0elast_tile_dims\x18\x08 \x03(\x0e\x32 .sdybridge.proto.OpSharding.Type\x12\x19\n\x11iota_reshape_dims\x18\t \x03(\x03\x12\x1b\n\x13iota_transpose_perm\x18\n \x03(\x05\x12\x16\n\x0eis_shard_group\x18\x0b \x01(\x08\x12\x16\n\x0eshard_group_id\x18\x0c \x01(\x03\x12\x44\n\x10shard_group_type\x18\r \x01(\x0e\x32*.sdybridge.proto.OpSharding.ShardGroupType\x12;\n\x0enamed_sharding\x18\x0e \x01(\x0b\x32\x1e.sdybridge.proto.NamedShardingH\x00\x88\x01\x01\"a\n\x04Type\x12\x0e\n\nREPLICATED\x10\x00\x12\x0b\n\x07MAXIMAL\x10\x01\x12\t\n\x05TUPLE\x10\x02\x12\t\n\x05OTHER\x10\x03\x12\n\n\x06MANUAL\x10\x04\x12\x0b\n\x07UNKNOWN\x10\x05\x12\r\n\tUNREDUCED\x10\x06\"\"\n\x0eShardGroupType\x12\x06\n\x02\x41S\x10\x00\x12\x08\n\x04LIKE\x10\x01\x42\x11\n\x0f_named_sharding\"\x0b\n\tTileShape\"\xcb\x03\n\nOpMetadata\x12\x0f\n\x07op_type\x18\x01 \x01(\t\x12\x0f\n\x07op_name\x18\x02 \x01(\t\x12\x13\n\x0bsource_file\x18\x03 \x01(\t\x12\x13\n\x0bsource_line\x18\x04 \x01(\x05\x12\x14\n\x0cprofile_type\x18\x05 \x03(\x05\x12\'\n\x1fsize_of_generated_code_in_bytes\x18\x08 \x01(\x03\x12+\n#size_of_memory_working_set_in_bytes\x18\t \x01(\x03\x12\x32\n\x0cprofile_info\x18\n \x01(\x0b\x32\x1c.sdybridge.proto.ProfileInfo\x12\x19\n\x11\x64\x65\x64uplicated_name\x18\x0c \x01(\t\x12\x16\n\x0estack_frame_id\x18\x0f \x01(\x05\x12\x17\n\x0fscheduling_name\x18\x10 \x01(\t\x12\x17\n\x0fsource_end_line\x18\x11 \x01(\x05\x12\x15\n\rsource_column\x18\x12 \x01(\x05\x12\x19\n\x11source_end_column\x18\x13 \x01(\x05\x12:\n\x10metadata_payload\x18\x14 \x01(\x0b\x32 .sdybridge.proto.MetadataPayload\"\x85\x01\n\x0bProfileInfo\x12\x14\n\x0cprofile_type\x18\x01 \x03(\x05\x12\x18\n\x10relative_speedup\x18\x02 \x01(\x01\x12\x16\n\x0eprofile_source\x18\x03 \x01(\x05\x12\x19\n\x11\x63ompilation_event\x18\x04 \x01(\x05\x12\x13\n\x0b\x66ingerprint\x18\x05 \x01(\x03\"/\n\x0fMetadataPayload\x12\x12\n\x05value\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x08\n\x06_value\"\x9e\x03\n\rNamedSharding\x12#\n\x04mesh\x18\x02 \x01(\x0b\x32\x15.sdybridge.proto.Mesh\x12\x39\n\rdim_shardings\x18\x03 \x03(\x0b\x32\".sdybridge.proto.DimensionSharding\x12\x31\n\x0freplicated_axes\x18\x04 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12\x30\n\x0eunreduced_axes\x18\x05 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12-\n\x08metadata\x18\x06 \x03(\x0b\x32\x1b.sdybridge.proto.OpMetadata\x12-\n\x0bmanual_axes\x18\x07 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12@\n\x0creduction_op\x18\x08 \x01(\x0e\x32*.sdybridge.proto.NamedSharding.ReductionOp\"(\n\x0bReductionOp\x12\x07\n\x03SUM\x10\x00\x12\x07\n\x03MAX\x10\x01\x12\x07\n\x03MIN\x10\x02\"{\n\x04Mesh\x12\'\n\x04\x61xes\x18\x01 \x03(\x0b\x32\x19.sdybridge.proto.MeshAxis\x12\x12\n\ndevice_ids\x18\x02 \x03(\x03\x12\x36\n\x0eiota_transform\x18\x03 \x01(\x0b\x32\x1e.sdybridge.proto.IotaTransform\"&\n\x08MeshAxis\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\x03\"=\n\rIotaTransform\x12\x14\n\x0creshape_dims\x18\x01 \x03(\x03\x12\x16\n\x0etranspose_perm\x18\x02 \x03(\x03\"N\n\x11\x44imensionSharding\x12&\n\x04\x61xes\x18\x01 \x03(\x0b\x32\x18.sdybridge.proto.AxisRef\x12\x11\n\tis_closed\x18\x02 \x01(\x08\"W\n\x07\x41xisRef\x12\x17\n\x0fmesh_axis_index\x18\x01 \x01(\x03\x12\x33\n\rsub_axis_info\x18\x02 \x01(\x0b\x32\x1c.sdybridge.proto.SubAxisInfo\"-\n\x0bSubAxisInfo\x12\x10\n\x08pre_size\x18\x01 \x01(\x03\x12\x0c\n\x04size\x18\x02 \x01(\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -30,23 +30,25 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TILESHAPE']._serialized_start=816
   _globals['_TILESHAPE']._serialized_end=827
   _globals['_OPMETADATA']._serialized_start=830
-  _globals['_OPMETADATA']._serialized_end=1151
-  _globals['_METADATAPAYLOAD']._serialized_start=1153
-  _globals['_METADATAPAYLOAD']._serialized_end=1185
-  _globals['_NAMEDSHARDING']._serialized_start=1188
-  _globals['_NAMEDSHARDING']._serialized_end=1602
-  _globals['_NAMEDSHARDING_REDUCTIONOP']._serialized_start=1562
-  _globals['_NAMEDSHARDING_REDUCTIONOP']._serialized_end=1602
-  _globals['_MESH']._serialized_start=1604
-  _globals['_MESH']._serialized_end=1727
-  _globals['_MESHAXIS']._serialized_start=1729
-  _globals['_MESHAXIS']._serialized_end=1767
-  _globals['_IOTATRANSFORM']._serialized_start=1769
-  _globals['_IOTATRANSFORM']._serialized_end=1830
-  _globals['_DIMENSIONSHARDING']._serialized_start=1832
-  _globals['_DIMENSIONSHARDING']._serialized_end=1910
-  _globals['_AXISREF']._serialized_start=1912
-  _globals['_AXISREF']._serialized_end=1999
-  _globals['_SUBAXISINFO']._serialized_start=2001
-  _globals['_SUBAXISINFO']._serialized_end=2046
+  _globals['_OPMETADATA']._serialized_end=1289
+  _globals['_PROFILEINFO']._serialized_start=1292
+  _globals['_PROFILEINFO']._serialized_end=1425
+  _globals['_METADATAPAYLOAD']._serialized_start=1427
+  _globals['_METADATAPAYLOAD']._serialized_end=1474
+  _globals['_NAMEDSHARDING']._serialized_start=1477
+  _globals['_NAMEDSHARDING']._serialized_end=1891
+  _globals['_NAMEDSHARDING_REDUCTIONOP']._serialized_start=1851
+  _globals['_NAMEDSHARDING_REDUCTIONOP']._serialized_end=1891
+  _globals['_MESH']._serialized_start=1893
+  _globals['_MESH']._serialized_end=2016
+  _globals['_MESHAXIS']._serialized_start=2018
+  _globals['_MESHAXIS']._serialized_end=2056
+  _globals['_IOTATRANSFORM']._serialized_start=2058
+  _globals['_IOTATRANSFORM']._serialized_end=2119
+  _globals['_DIMENSIONSHARDING']._serialized_start=2121
+  _globals['_DIMENSIONSHARDING']._serialized_end=2199
+  _globals['_AXISREF']._serialized_start=2201
+  _globals['_AXISREF']._serialized_end=2288
+  _globals['_SUBAXISINFO']._serialized_start=2290
+  _globals['_SUBAXISINFO']._serialized_end=2335
 # @@protoc_insertion_point(module_scope)

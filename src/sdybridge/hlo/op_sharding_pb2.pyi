@@ -65,12 +65,15 @@ class TileShape(_message.Message):
     def __init__(self) -> None: ...
 
 class OpMetadata(_message.Message):
-    __slots__ = ("op_type", "op_name", "source_file", "source_line", "profile_type", "deduplicated_name", "stack_frame_id", "scheduling_name", "source_end_line", "source_column", "source_end_column", "metadata_payload")
+    __slots__ = ("op_type", "op_name", "source_file", "source_line", "profile_type", "size_of_generated_code_in_bytes", "size_of_memory_working_set_in_bytes", "profile_info", "deduplicated_name", "stack_frame_id", "scheduling_name", "source_end_line", "source_column", "source_end_column", "metadata_payload")
     OP_TYPE_FIELD_NUMBER: _ClassVar[int]
     OP_NAME_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FILE_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LINE_FIELD_NUMBER: _ClassVar[int]
     PROFILE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    SIZE_OF_GENERATED_CODE_IN_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SIZE_OF_MEMORY_WORKING_SET_IN_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_INFO_FIELD_NUMBER: _ClassVar[int]
     DEDUPLICATED_NAME_FIELD_NUMBER: _ClassVar[int]
     STACK_FRAME_ID_FIELD_NUMBER: _ClassVar[int]
     SCHEDULING_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -83,6 +86,9 @@ class OpMetadata(_message.Message):
     source_file: str
     source_line: int
     profile_type: _containers.RepeatedScalarFieldContainer[int]
+    size_of_generated_code_in_bytes: int
+    size_of_memory_working_set_in_bytes: int
+    profile_info: ProfileInfo
     deduplicated_name: str
     stack_frame_id: int
     scheduling_name: str
@@ -90,7 +96,21 @@ class OpMetadata(_message.Message):
     source_column: int
     source_end_column: int
     metadata_payload: MetadataPayload
-    def __init__(self, op_type: _Optional[str] = ..., op_name: _Optional[str] = ..., source_file: _Optional[str] = ..., source_line: _Optional[int] = ..., profile_type: _Optional[_Iterable[int]] = ..., deduplicated_name: _Optional[str] = ..., stack_frame_id: _Optional[int] = ..., scheduling_name: _Optional[str] = ..., source_end_line: _Optional[int] = ..., source_column: _Optional[int] = ..., source_end_column: _Optional[int] = ..., metadata_payload: _Optional[_Union[MetadataPayload, _Mapping]] = ...) -> None: ...
+    def __init__(self, op_type: _Optional[str] = ..., op_name: _Optional[str] = ..., source_file: _Optional[str] = ..., source_line: _Optional[int] = ..., profile_type: _Optional[_Iterable[int]] = ..., size_of_generated_code_in_bytes: _Optional[int] = ..., size_of_memory_working_set_in_bytes: _Optional[int] = ..., profile_info: _Optional[_Union[ProfileInfo, _Mapping]] = ..., deduplicated_name: _Optional[str] = ..., stack_frame_id: _Optional[int] = ..., scheduling_name: _Optional[str] = ..., source_end_line: _Optional[int] = ..., source_column: _Optional[int] = ..., source_end_column: _Optional[int] = ..., metadata_payload: _Optional[_Union[MetadataPayload, _Mapping]] = ...) -> None: ...
+
+class ProfileInfo(_message.Message):
+    __slots__ = ("profile_type", "relative_speedup", "profile_source", "compilation_event", "fingerprint")
+    PROFILE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    RELATIVE_SPEEDUP_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    COMPILATION_EVENT_FIELD_NUMBER: _ClassVar[int]
+    FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    profile_type: _containers.RepeatedScalarFieldContainer[int]
+    relative_speedup: float
+    profile_source: int
+    compilation_event: int
+    fingerprint: int
+    def __init__(self, profile_type: _Optional[_Iterable[int]] = ..., relative_speedup: _Optional[float] = ..., profile_source: _Optional[int] = ..., compilation_event: _Optional[int] = ..., fingerprint: _Optional[int] = ...) -> None: ...
 
 class MetadataPayload(_message.Message):
     __slots__ = ("value",)

@@ -101,3 +101,16 @@ def _fill_metadata(proto: op_sharding_pb2.OpSharding, entries: Sequence[OpMetada
                 raise ProtoError(
                     f"the metadata field {name} must be valid UTF-8 in a proto, got {shown(value)}"
                 ) from None
+        if entry.other_fields:
+            _merge_other_fields(message, entry.other_fields)
+
+
+def _merge_other_fields(message: op_sharding_pb2.OpMetadata, data: bytes) -> None:
+    from google.protobuf.message import DecodeError
+
+    try:
+        message.MergeFromString(data)
+    except DecodeError:
+        raise ProtoError(
+            f"the metadata's other_fields must be a serialised OpMetadata, got {shown(data)}"
+        ) from None

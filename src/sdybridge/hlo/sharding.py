@@ -18,6 +18,8 @@ from sdybridge.target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from google.protobuf.message import Message
+
     from sdybridge.hlo import op_sharding_pb2
 
 _MANUAL = OpShardingType.MANUAL
@@ -35,10 +37,10 @@ _SUM = ReductionOp.SUM
 class HloSharding:
     """An immutable sharding of one tensor, or of every tensor of a tuple.
 
-    Build one with a classmethod: `replicate`, `assign_device`, `tile`, `iota_tile`, `partial_tile`,
-    `subgroup`, `manual`, `unknown`, `unreduced`, `flat_tuple`. `str(x)` is XLA's text of it without metadata,
-    `repr(x)` evaluates to it. Shardings are equal if they mean the same (an iota equals its device list);
-    metadata does not count.
+    Build one with a classmethod: `from_string`, `from_proto`, `replicate`, `assign_device`, `tile`,
+    `iota_tile`, `partial_tile`, `subgroup`, `manual`, `unknown`, `unreduced`, `flat_tuple`. `str(x)` is
+    XLA's text of it without metadata, `repr(x)` evaluates to it. Shardings are equal if they mean the same
+    (an iota equals its device list); metadata does not count.
 
     A tuple has a property such as `is_replicated` if all of its elements have, so an empty one has most.
 
@@ -220,9 +222,67 @@ class HloSharding:
                     path=("tuple_elements", i),
                     help="list the leaves of nested tuples in pre-order",
                 )
+        return cls._make_tuple(leaves)
+
+    @classmethod
+    def _make_tuple(cls, elements: tuple[HloSharding, ...]) -> HloSharding:
+        """A tuple; only protos nest them."""
         self = cls._make(_TUPLE)
-        self._tuple_elements = leaves
+        self._tuple_elements = elements
         return self
+
+    @classmethod
+    def from_string(
+        cls, text: str, *, name: str = "<string>", target: Target = Target.CURRENT
+    ) -> HloSharding:
+        """The sharding that `text` spells, in any form that XLA reads.
+
+        XLA also reads grids that do not fit their devices, and aborts or is undefined when it works with
+        them: such text is an error here.
+
+        Args:
+            text: Such as `{devices=[2,1,2]<=[4] last_tile_dim_replicate}`.
+            name: What error messages call the text.
+            target: Whose grammar to follow: `CLASSIC` has no unreduced shardings, `NEWER` reads the reduction
+                of unreduced shardings from their metadata.
+
+        Raises:
+            ParseError: The text does not follow the grammar, or its items do not go together.
+
+        Example:
+            >>> print(HloSharding.from_string("{devices=[2,2]<=[1,4]T(1,0) last_tile_dims={replicated}}"))
+            {devices=[2,2]<=[4] last_tile_dim_replicate}
+
+        Source: `ParseSharding` in xla's `hlo/parser/hlo_parser.cc`.
+        """
+        return _parse(text, name=name, target=target)
+
+    @classmethod
+    def from_proto(
+        cls, source: op_sharding_pb2.OpSharding | Message | bytes, *, target: Target = Target.CURRENT
+    ) -> HloSharding:
+        """The sharding that an `OpSharding` describes.
+
+        As in XLA, what the type does not need is not looked at, and a grid of one device is `replicate()`.
+
+        Args:
+            source: The message (of our own package, or any other that can serialise itself), or its bytes.
+                For bytes written as text there is `decode_proto_text`.
+            target: Whose reader to follow: `CLASSIC` has no unreduced shardings, and reads a grid of one
+                device as that device; `NEWER` reads the reduction of unreduced shardings from their metadata.
+
+        Raises:
+            ProtoError: The bytes are no `OpSharding`, or a field is wrong; the message names it.
+
+        Example:
+            >>> print(HloSharding.from_proto(bytes.fromhex("08031a0202024a0104520100")))
+            {devices=[2,2]<=[4]}
+
+        Source: `HloSharding::FromProto` in xla's `hlo/ir/hlo_sharding.cc`.
+        """
+        from sdybridge.hlo.from_proto import from_proto
+
+        return from_proto(source, target)
 
     @property
     def type(self) -> OpShardingType:
@@ -557,3 +617,13 @@ class HloSharding:
 
     def __repr__(self) -> str:
         return format_constructor(self)
+
+
+def _parse(text: str, *, name: str, target: Target) -> HloSharding:
+    raise NotImplementedError("sdybridge.hlo.parser was not imported")
+
+
+def set_parser(parse: Callable[..., HloSharding]) -> None:
+    """Called once by the parser, which imports this module and so cannot be imported by it."""
+    global _parse
+    _parse = parse

@@ -129,6 +129,8 @@ _FACTORIES = {
 
 def format_constructor(sharding: HloSharding) -> str:
     """Python code that builds `sharding`: its `repr`."""
+    if any(element._kind is OpShardingType.TUPLE for element in sharding._tuple_elements):
+        return f"HloSharding.from_proto({sharding.to_proto_bytes()!r})"  # only protos nest tuples
     arguments = _constructor_arguments(sharding)
     if sharding._metadata:
         arguments.append(f"metadata={sharding._metadata!r}")

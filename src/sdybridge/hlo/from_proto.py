@@ -1,0 +1,271 @@
+"""Shardings from `OpSharding` protos: XLA's steps in XLA's order, and the checks that it leaves out.
+
+Source: `HloSharding::FromProto` in xla's `hlo/ir/hlo_sharding.cc`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import ProtoError, SdyBridgeError, VerificationError
+from sdybridge.hlo.checks import MAX_GRID_RANK, as_permutation, as_sizes, shortened
+from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup, ShardGroupKind
+from sdybridge.hlo.metadata import PRINTED_FIELDS, OpMetadata, take_reduction_op
+from sdybridge.hlo.sharding import HloSharding
+from sdybridge.hlo.tile_assignment import TileAssignment
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+    from sdybridge.hlo import op_sharding_pb2
+
+MAX_TUPLE_DEPTH = 100
+"""How deep tuples may nest: protobuf reads no deeper bytes."""
+
+_MAXIMAL = OpShardingType.MAXIMAL
+_OTHER = OpShardingType.OTHER
+_TUPLE = OpShardingType.TUPLE
+_UNREDUCED = OpShardingType.UNREDUCED
+_WITHOUT_GRID = {
+    OpShardingType.REPLICATED: HloSharding.replicate(),
+    OpShardingType.MANUAL: HloSharding.manual(),
+    OpShardingType.UNKNOWN: HloSharding.unknown(),
+    _UNREDUCED: HloSharding.unreduced(),
+}
+_TYPES = {type_.value: type_ for type_ in OpShardingType}
+
+Path = tuple[int, ...]  # which element of each tuple, outermost first
+
+
+def from_proto(source: op_sharding_pb2.OpSharding | Message | bytes, target: Target) -> HloSharding:
+    """See `HloSharding.from_proto`."""
+    return _sharding(_message(source), target, ())
+
+
+def _message(source: op_sharding_pb2.OpSharding | Message | bytes) -> op_sharding_pb2.OpSharding:
+    from google.protobuf.message import DecodeError, EncodeError
+
+    from sdybridge.hlo import op_sharding_pb2
+
+    if isinstance(source, op_sharding_pb2.OpSharding):
+        return source
+    try:
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            return op_sharding_pb2.OpSharding.FromString(bytes(source))
+        if hasattr(source, "SerializeToString"):
+            return op_sharding_pb2.OpSharding.FromString(source.SerializeToString())
+    except (DecodeError, EncodeError) as error:
+        raise ProtoError(
+            "the bytes are no OpSharding",
+            notes=[
+                f"protobuf says: {error}",
+                "strings in it must be UTF-8, and tuples nest at most 100 deep",
+            ],
+        ) from None
+    raise TypeError(f"source must be an OpSharding message or bytes, not {type(source).__name__}")
+
+
+def _sharding(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
+    if target is not Target.CLASSIC and proto.HasField("named_sharding"):
+        raise _error(path, "named_sharding", "a sharding over a named mesh is not read yet")
+    metadata = tuple([_metadata(entry) for entry in proto.metadata])
+    reduction_op = ReductionOp.SUM
+    if target is Target.NEWER:
+        metadata, reduction_op = take_reduction_op(metadata, last_wins=False)
+    type_ = _TYPES.get(proto.type)
+    if type_ is _TUPLE:
+        if metadata:
+            raise _error(path, "metadata", "a tuple has none of its own; its elements have")
+        return _tuple(proto, target, path)
+    sharding = _leaf(proto, type_, target, path)
+    if metadata:
+        sharding = sharding.with_metadata(metadata)
+    if reduction_op is not ReductionOp.SUM:
+        sharding = sharding.with_reduction_op(reduction_op)
+    if proto.is_shard_group:
+        # XLA takes every number but 0 for LIKE.
+        kind = ShardGroupKind.LIKE if proto.shard_group_type else ShardGroupKind.AS
+        sharding = sharding.with_shard_group(ShardGroup(proto.shard_group_id, kind))
+    return sharding
+
+
+def _tuple(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
+    """A tuple, whose own shard group says nothing: XLA neither prints nor writes it."""
+    if len(path) >= MAX_TUPLE_DEPTH:
+        raise _error(path, "tuple_shardings", f"tuples nest at most {MAX_TUPLE_DEPTH} deep")
+    elements = [_sharding(child, target, (*path, i)) for i, child in enumerate(proto.tuple_shardings)]
+    return HloSharding._make_tuple(tuple(elements))
+
+
+def _leaf(
+    proto: op_sharding_pb2.OpSharding, type_: OpShardingType | None, target: Target, path: Path
+) -> HloSharding:
+    is_classic = target is Target.CLASSIC
+    if type_ is None or (is_classic and type_ is _UNREDUCED):
+        known = ", ".join(
+            f"{known.value} {known.name}"
+            for known in OpShardingType
+            if not (is_classic and known is _UNREDUCED)
+        )
+        raise _error(path, "type", f"there is no type {proto.type}", note=f"the types are {known}")
+    if type_ in _WITHOUT_GRID:
+        return _WITHOUT_GRID[type_]
+    if type_ is _MAXIMAL:
+        return _maximal(proto, target, path)
+    return _tiled(proto, target, path)
+
+
+def _maximal(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
+    devices = proto.tile_assignment_devices
+    if target is Target.CLASSIC and not devices and list(proto.iota_reshape_dims) == [1]:
+        return HloSharding.assign_device(0)
+    if len(devices) != 1:
+        raise _error(
+            path,
+            "tile_assignment_devices",
+            f"a maximal sharding is on exactly one device, not on {len(devices)}",
+        )
+    return HloSharding.assign_device(devices[0])
+
+
+def _tiled(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
+    devices, sizes = proto.tile_assignment_devices, proto.iota_reshape_dims
+    _check_one_form(proto, path)
+    if len(devices) == 1 or (sizes and all(size == 1 for size in sizes)):
+        if target is Target.CLASSIC:
+            return HloSharding.assign_device(devices[0] if devices else 0)
+        return _WITHOUT_GRID[OpShardingType.REPLICATED]
+    if not proto.tile_assignment_dimensions:
+        raise _error(path, "tile_assignment_dimensions", "a tiled sharding needs the shape of its grid")
+    try:
+        grid = _iota(proto) if sizes else _listed(proto)
+    except VerificationError as error:
+        raise _error(path, "", error.message) from None
+    types = _types(proto, len(grid.dims), target, path)
+    try:
+        return HloSharding.subgroup(grid, types)
+    except SdyBridgeError as error:  # the normal form has too many devices to list
+        raise _error(path, "", error.message) from None
+
+
+def _check_one_form(proto: op_sharding_pb2.OpSharding, path: Path) -> None:
+    """The devices are either listed or counted."""
+    devices, sizes, perm = (
+        proto.tile_assignment_devices,
+        proto.iota_reshape_dims,
+        proto.iota_transpose_perm,
+    )
+    if not sizes and not devices:
+        note = "iota_transpose_perm alone counts no devices" if perm else None
+        raise _error(
+            path, "tile_assignment_devices", "a tiled sharding needs its devices, listed or counted", note
+        )
+    if sizes and devices:
+        raise _error(
+            path, "tile_assignment_devices", "the devices are both listed and counted by iota_reshape_dims"
+        )
+    if sizes and len(sizes) != len(perm):
+        raise _error(
+            path, "iota_transpose_perm", f"{len(sizes)} dimensions are counted, but {len(perm)} are ordered"
+        )
+
+
+def _iota(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
+    dims, total = _dims(proto)
+    sizes = as_sizes(proto.iota_reshape_dims, "iota_reshape_dims")
+    perm = as_permutation(proto.iota_transpose_perm, len(sizes), "iota_transpose_perm")
+    counted = 1
+    for size in sizes:
+        counted *= size
+    if counted != total:
+        raise VerificationError(
+            f"iota_reshape_dims: {shortened(sizes)} count {counted} devices, but the grid "
+            f"{shortened(dims)} has {total}",
+            rule="iota-size",
+        )
+    if len(sizes) > MAX_GRID_RANK:  # nearly all of them are 1; not a list to remember
+        return TileAssignment.iota(dims, sizes, perm)
+    return TileAssignment._from_known_iota(dims, sizes, perm)
+
+
+def _listed(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
+    dims, total = _dims(proto)
+    devices = proto.tile_assignment_devices
+    if len(devices) != total:
+        raise VerificationError(
+            f"tile_assignment_devices: {len(devices)} are listed, but the grid {shortened(dims)} has {total}",
+            rule="grid-size",
+        )
+    import numpy as np
+
+    return TileAssignment._from_known_array(np.fromiter(devices, np.int64, len(devices)).reshape(dims))
+
+
+def _dims(proto: op_sharding_pb2.OpSharding) -> tuple[tuple[int, ...], int]:
+    """The shape of the grid, and the number of devices in it."""
+    dims = as_sizes(proto.tile_assignment_dimensions, "tile_assignment_dimensions")
+    if len(dims) > MAX_GRID_RANK:
+        raise VerificationError(
+            f"tile_assignment_dimensions: a grid has at most {MAX_GRID_RANK} dimensions, not {len(dims)}",
+            rule="grid-rank",
+        )
+    total = 1
+    for size in dims:
+        total *= size
+    return dims, total
+
+
+def _types(
+    proto: op_sharding_pb2.OpSharding, rank: int, target: Target, path: Path
+) -> tuple[OpShardingType, ...]:
+    """The types of the last dimensions."""
+    numbers = proto.last_tile_dims
+    if not numbers:
+        return (OpShardingType.REPLICATED,) if proto.replicate_on_last_tile_dim else ()
+    if proto.replicate_on_last_tile_dim:
+        raise _error(
+            path,
+            "replicate_on_last_tile_dim",
+            "it is set, and last_tile_dims too says what the last dimensions hold",
+        )
+    if len(numbers) > rank:
+        raise _error(
+            path, "last_tile_dims", f"{len(numbers)} types need as many dimensions, the grid has {rank}"
+        )
+    types = []
+    for i, number in enumerate(numbers):
+        type_ = _TYPES.get(number)
+        if type_ is None or (target is Target.CLASSIC and type_ is _UNREDUCED):
+            raise _error(path, f"last_tile_dims[{i}]", f"there is no type {number}")
+        types.append(type_)
+    return tuple(types)
+
+
+def _metadata(message: op_sharding_pb2.OpMetadata) -> OpMetadata:
+    values = {name: getattr(message, name) for name in PRINTED_FIELDS if name != "metadata_payload"}
+    values["profile_type"] = tuple(message.profile_type)
+    return OpMetadata(
+        **values, metadata_payload=message.metadata_payload.value, other_fields=_other_fields(message)
+    )
+
+
+def _other_fields(message: op_sharding_pb2.OpMetadata) -> bytes:
+    """The bytes of what `OpMetadata` has no field for."""
+    rest = type(message)()
+    rest.CopyFrom(message)
+    for name in PRINTED_FIELDS:
+        if name != "metadata_payload":
+            rest.ClearField(name)
+    if rest.metadata_payload.value:
+        rest.metadata_payload.ClearField("value")
+        if not rest.metadata_payload.ByteSize():
+            rest.ClearField("metadata_payload")
+    return rest.SerializeToString(deterministic=True)
+
+
+def _error(path: Path, field: str, message: str, note: str | None = None) -> ProtoError:
+    """An error that names the field by the way to it: `tuple_shardings[2].type`."""
+    where = "".join([f"tuple_shardings[{i}]." for i in path]) + field
+    text = f"{where}: {message}" if field else f"{where[:-1]}: {message}" if where else message
+    return ProtoError(text, notes=[note] if note else ())
