@@ -41,9 +41,9 @@ def value_type(text: str, brace: int) -> str | None:
     start = end
     for _ in range(_MOST_SPACES_IN_TYPE):
         start = text.rfind(" ", max(0, start - _LONGEST_VALUE_TYPE), start - 1) + 1 if start > 1 else 0
-        first = start + (text[start : start + 1] == "(")
-        if _ONE_TYPE.fullmatch(text, first, end):
-            return text[first:end]
+        for first in (start, text.rfind("(", start, end) + 1):
+            if first >= start and _ONE_TYPE.fullmatch(text, first, end):
+                return text[first:end]
         if start == 0 or text[end - 1] != ">":
             return None
     return None
