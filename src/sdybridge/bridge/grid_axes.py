@@ -112,7 +112,7 @@ def _of_list(tiles: TileAssignment, types: Types, mesh: MeshAttr) -> GridAxes | 
     positions = positions_on(mesh, listed_devices(tiles))
     iota = None if types else recognize_array(positions)
     if iota is None:
-        positions = sort_groups(positions, len(types))
+        positions = sort_groups(positions, types)
         iota = recognize_array(positions)
     if iota is None:
         flat = positions.reshape(-1)

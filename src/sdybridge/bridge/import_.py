@@ -168,8 +168,9 @@ def maximal_mesh_name(device: int) -> str:
 
 
 def _all_axes(mesh: MeshAttr) -> tuple[AxisRefAttr, ...]:
-    """The axes of a mesh that hold more than one device."""
-    return tuple([AxisRefAttr(axis.name) for axis in mesh.axes if axis.size > 1])
+    """The axes of a mesh that hold more than one device, or else just all of them."""
+    names = [axis.name for axis in mesh.axes if axis.size > 1] or mesh.axis_names
+    return tuple(map(AxisRefAttr, names))
 
 
 def _reduction_op(hlo_sharding: HloSharding, target: Target) -> ReductionOp:

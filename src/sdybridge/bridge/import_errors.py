@@ -118,7 +118,7 @@ def _sides(hlo_sharding: HloSharding, mesh: MeshAttr) -> list[str]:
 
 def _mesh_that_can(hlo_sharding: HloSharding) -> str | None:
     try:
-        sizes, devices = local_mesh(hlo_sharding._tiles, len(subgroup_types(hlo_sharding)))
+        sizes, devices = local_mesh(hlo_sharding._tiles, subgroup_types(hlo_sharding))
     except ConversionError:
         return None
     axes = ", ".join(f'"_axis_{i}"={size}' for i, size in enumerate(sizes))

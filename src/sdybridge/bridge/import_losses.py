@@ -75,7 +75,7 @@ def _losses(hlo_sharding: HloSharding, mesh: MeshAttr, open_dims: bool, target: 
         yield Loss(LossKind.MANUAL, ("subgroup_types",) if kind is _OTHER else (), detail)
     if kind is _UNKNOWN:
         yield Loss(LossKind.UNKNOWN, (), "unknown")
-    if kind is _UNREDUCED and mesh.total_size == 1:
+    if kind is _UNREDUCED and not mesh.axes:
         yield Loss(LossKind.UNREDUCED, (), "unreduced")
     if hlo_sharding.has_unreduced and hlo_sharding.reduction_op.name != "SUM" and target is not Target.NEWER:
         yield Loss(LossKind.REDUCTION_OP, ("reduction_op",), hlo_sharding.reduction_op.name.lower())

@@ -9,16 +9,16 @@ from sdybridge.bridge.positions import listed_devices, sort_groups
 from sdybridge.hlo.iota_recognition import recognize_array, recognize_iota
 
 if TYPE_CHECKING:
-    from sdybridge.bridge.positions import Array
+    from sdybridge.bridge.positions import Array, Types
     from sdybridge.hlo import IotaTileAssignment, TileAssignment
 
 
-def local_mesh(tiles: TileAssignment, group_dims: int) -> tuple[tuple[int, ...], Array | None]:
+def local_mesh(tiles: TileAssignment, types: Types) -> tuple[tuple[int, ...], Array | None]:
     """The sizes of the fewest axes that make up a grid, and the order of devices that they need.
 
     Args:
         tiles: The grid.
-        group_dims: How many of its last dims hold groups, inside which order has no meaning.
+        types: The types of its last dims.
 
     Returns:
         Sizes, major to minor, all at least 2. The devices in the order of these axes; None stands for the
@@ -33,8 +33,8 @@ def local_mesh(tiles: TileAssignment, group_dims: int) -> tuple[tuple[int, ...],
     if sizes is not None:
         return sizes, None
     devices = listed_devices(tiles)
-    if group_dims:
-        devices = sort_groups(devices, group_dims)
+    if types:
+        devices = sort_groups(devices, types)
         iota = recognize_array(devices)
         sizes = None if iota is None else axis_sizes(iota)
         if sizes is not None:

@@ -150,7 +150,7 @@ class _MadeMesh:
         if self._position_of_device is None:
             self._position_of_device = np.empty_like(devices)
             self._position_of_device[devices] = np.arange(devices.size)
-        iota = recognize_array(sort_groups(self._position_of_device[tiles.array], len(types)))
+        iota = recognize_array(sort_groups(self._position_of_device[tiles.array], types))
         return None if iota is None else axis_sizes(iota)
 
     def mesh(self, axis_names: Sequence[str]) -> MeshAttr:
@@ -171,7 +171,7 @@ def _place(
             and isinstance(find_grid_axes(tiles, types, mesh), GridAxes)
         ):
             return name
-    sizes, devices = local_mesh(tiles, len(types))
+    sizes, devices = local_mesh(tiles, types)
     for one in made:
         if one.join(tiles, types, sizes if devices is None else None):
             return one

@@ -10,6 +10,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
+from sdybridge.hlo import OpShardingType
 from sdybridge.hlo.checks import cropped
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
 
     Array = NDArray[np.int64]
+    Types = tuple[OpShardingType, ...]
 
 MAX_LISTED_DEVICES = 1 << 24
 """The most devices that a conversion lists one by one."""
@@ -51,24 +53,32 @@ def positions_on(mesh: MeshAttr, devices: Array) -> Array:
     return positions
 
 
-def sort_groups(positions: Array, group_dims: int) -> Array:
-    """The same groups of devices, with the order inside them normalised, as it has no meaning.
+def sort_groups(positions: Array, types: Types) -> Array:
+    """The same groups of devices, with the order inside them normalised where it has no meaning.
+
+    Replicas are free to change places in each group on its own. Manual, unreduced and other groups are lined
+    up with each other, tile by tile, so they can only be renumbered all alike.
 
     Args:
-        positions: A grid whose last `group_dims` dims hold groups (manual, unreduced, replicated devices).
-        group_dims: How many there are.
+        positions: A grid.
+        types: The types of its last dims.
 
     Returns:
-        The grid whose groups ascend: along each such dim, the blocks behind it are sorted by their first
-        position. A grid that is made of axes becomes an iota by that.
+        The grid whose groups ascend, as those of axes do. A grid that is made of axes becomes an iota.
     """
     import numpy as np
 
-    for dim in range(positions.ndim - 1, positions.ndim - 1 - group_dims, -1):
-        behind = positions.ndim - 1 - dim
-        first = positions.reshape(*positions.shape[: dim + 1], -1)[..., 0]
-        order = first.argsort(axis=dim)
-        positions = np.take_along_axis(positions, order.reshape(*order.shape, *(1,) * behind), axis=dim)
+    rank = positions.ndim - len(types)
+    for dim in range(positions.ndim - 1, rank - 1, -1):
+        if types[dim - rank] is OpShardingType.REPLICATED:
+            behind = positions.ndim - 1 - dim
+            order = positions.reshape(*positions.shape[: dim + 1], -1)[..., 0].argsort(axis=dim)
+            order = order.reshape(*order.shape, *(1,) * behind)
+            positions = np.take_along_axis(positions, order, axis=dim)
+    for dim in range(rank, positions.ndim):
+        if types[dim - rank] is not OpShardingType.REPLICATED:
+            order = np.moveaxis(positions, dim, -1).reshape(-1, positions.shape[dim])[0].argsort()
+            positions = positions.take(order, axis=dim)
     return positions
 
 

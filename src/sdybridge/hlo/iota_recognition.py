@@ -65,7 +65,12 @@ def recognize_array(array: NDArray[np.int64]) -> IotaTileAssignment | None:
 
 
 def first_departure(flat: NDArray[np.int64]) -> int:
-    """The first position of a list, a permutation of `0..n - 1` and no iota, that no iota continues with."""
+    """The first position at which a list that is no iota breaks the pattern that it sets up before.
+
+    >>> import numpy as np
+    >>> first_departure(np.array([0, 2, 1, 3, 4, 6, 7, 5]))
+    6
+    """
     import numpy as np
 
     if flat[0]:
