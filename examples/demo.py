@@ -107,9 +107,7 @@ def _check_with_xla(console: Console, text: str, result: ExportResult) -> bool:
     xla = shardings(text)
     same = sum(a == b for a, b in zip(ours, xla, strict=False))
     if ours == xla:
-        console.print(
-            f"[bold green]XLA agrees:[/] all {len(xla)} HLO shardings are the same, one by one."
-        )
+        console.print(f"[bold green]XLA agrees:[/] all {len(xla)} HLO shardings are the same, one by one.")
         return True
     console.print(
         f"[bold red]XLA differs:[/] {same} of {len(xla)} HLO shardings are the same (ours: {len(ours)})."
