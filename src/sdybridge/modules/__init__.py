@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.converted import ConvertedSharding as ConvertedSharding
 from sdybridge.modules.export import ExportResult as ExportResult
 from sdybridge.modules.export import export_module as export_module
 from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm
-from sdybridge.modules.export_shardings import ConvertedSharding as ConvertedSharding
 
 if TYPE_CHECKING:
     from sdybridge.modules.verify import verify_module as verify_module

@@ -6,30 +6,28 @@ is converted once, and every other byte stays.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError
 from sdybridge.modules.attributes import find_aliases, without_unused_aliases
 from sdybridge.modules.control_flow import add_missing_shardings
+from sdybridge.modules.converted import ConvertedModule
 from sdybridge.modules.custom_calls import export_custom_calls
 from sdybridge.modules.export_operations import ConstraintForm
-from sdybridge.modules.export_shardings import ConvertedSharding, ShardingExport
+from sdybridge.modules.export_shardings import ShardingExport
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from sdybridge.bridge import Loss
     from sdybridge.errors import SdyBridgeError
-    from sdybridge.sdy import MeshAttr
 
 
 @dataclass(frozen=True, slots=True)
-class ExportResult:
-    """A converted program and what was done to it.
+class ExportResult(ConvertedModule):
+    """A program with HLO shardings and what was done to it.
 
     Attributes:
         text: The program with HLO shardings.
@@ -39,25 +37,7 @@ class ExportResult:
         added: How many control-flow operations got the `{replicated}` that XLA gives to those without.
     """
 
-    text: str
-    shardings: tuple[ConvertedSharding, ...]
-    operations: Mapping[str, int]
-    meshes: Mapping[str, MeshAttr]
     added: int
-
-    @property
-    def sites(self) -> int:
-        """At how many places a sharding was converted."""
-        return sum(sharding.count for sharding in self.shardings)
-
-    @property
-    def losses(self) -> tuple[tuple[Loss, int], ...]:
-        """Each distinct loss, and at how many places it happened."""
-        counts: Counter[Loss] = Counter()
-        for sharding in self.shardings:
-            for loss in sharding.losses:
-                counts[loss] += sharding.count
-        return tuple(counts.items())
 
 
 def export_module(

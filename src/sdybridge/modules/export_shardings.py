@@ -6,13 +6,21 @@ import contextlib
 import functools
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.attributes import Aliases, attribute_end, quote
+from sdybridge.modules.contexts import (
+    LongLines,
+    PlainLines,
+    is_nested,
+    may_be_value,
+    rest_of_line,
+    type_before,
+)
+from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
 from sdybridge.modules.export_operations import CONSTRAINTS, ConstraintForm, export_operation
@@ -43,7 +51,6 @@ from sdybridge.target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sdybridge.bridge import Loss
     from sdybridge.modules.sites import Site
     from sdybridge.sdy import MeshAttr
 
@@ -52,33 +59,6 @@ _BEFORE_KEY = frozenset(" {,\n")
 _REPEATED = frozenset({"value", "values", "rule"})
 _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
-_LONG_LINE = 4096  # characters from which on a line is first tried as a whole
-_LONGEST_GAP = 1000  # characters between a type and its dictionary
-_LONGEST_TAIL = 2000  # characters behind a sharding that are looked at as its context
-
-
-@dataclass(eq=False)
-class ConvertedSharding:
-    """One distinct sharding text of a program, and what became of it.
-
-    Attributes:
-        before: The Shardy text: `#sdy.sharding<...>`, `#sdy.sharding_per_value<...>` or `<...>`.
-        after: The HLO text, a tuple `{{...}, {...}}` for several values.
-        count: At how many places it stands.
-        first: The offset of the first of them.
-        losses: What the HLO form does not hold.
-    """
-
-    before: str
-    after: str
-    count: int
-    first: int
-    losses: tuple[Loss, ...]
-
-    @functools.cached_property
-    def attribute(self) -> str:
-        """The dictionary entry that holds the HLO text."""
-        return f"mhlo.sharding = {quote(self.after)}"
 
 
 class _LateMesh(Exception):  # noqa: N818  (no error)
@@ -102,7 +82,7 @@ class ShardingExport:
         self._end = 0  # where the part of the old text ends that the pieces stand for
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
         self._enclosing = Enclosing(source.text)
-        self._tried = -1  # where the last line ends that was tried as a whole
+        self._long_lines = LongLines(source.text, ARGUMENT)
         self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
         self._copies: dict[tuple[str, str], tuple[ConvertedSharding, str, str]] = {}
 
@@ -116,7 +96,7 @@ class ShardingExport:
     @property
     def shardings(self) -> tuple[ConvertedSharding, ...]:
         """Every distinct sharding that was converted, most frequent first."""
-        return tuple(sorted(self._converted.values(), key=lambda s: (-s.count, s.first)))
+        return most_frequent_first([*self._converted.values()])
 
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
@@ -137,11 +117,10 @@ class ShardingExport:
     def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
         text = self.text
-        count, find, rfind, pieces = text.count, text.find, text.rfind, self._pieces
+        pieces, plain = self._pieces, PlainLines(text, end).start
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last thing stood in, if that was a key
-        special = escape = slash = -1  # the first escape or comment from `clear` on
         for hit in NAME.finditer(text, at, end):
             start = hit.start()
             if start < done:
@@ -149,14 +128,8 @@ class ShardingExport:
             if start >= report_at and progress:
                 progress(start)
                 report_at = start + _REPORT_EVERY
-            clear = rfind("\n", done, start) + 1 or done  # every line starts outside strings and comments
-            if special < clear:
-                if 0 <= escape < clear or special < 0:
-                    escape = find("\\", clear)
-                if 0 <= slash < clear or special < 0:
-                    slash = find("/", clear)
-                special = min(escape if escape >= 0 else end, slash if slash >= 0 else end)
-            if special > start and text[start - 1] in _BEFORE_KEY and not count('"', clear, start) & 1:
+            clear = plain(start, done) if text[start - 1] in _BEFORE_KEY else -1
+            if clear >= 0:
                 # A large program repeats few contexts very often: these need no closer look.
                 kind = hit.lastgroup
                 if kind == "type":
@@ -198,32 +171,20 @@ class ShardingExport:
         return end
 
     def _signature(self, start: int, at: int) -> bool:
-        """Convert the rest of a long line from `start` on as a whole, if nothing in it needs a closer look.
-
-        A function's signature is one line with thousands of shardings that differ in little. A line is left
-        alone if it has escapes, comments, strings between the arguments, or a Shardy name that `ARGUMENT`
-        does not match.
-        """
+        """Convert the rest of a long line from `start` on as a whole, unless it needs a closer look."""
+        parts = self._long_lines.split(start, at)
+        if parts is None:
+            return False
         text = self.text
-        if start < self._tried:
-            return False
         line_end = text.find("\n", at)
-        self._tried = line_end
-        if line_end - at < _LONG_LINE:
-            return False
-        line = text[start:line_end]
-        if "\\" in line or "/" in line:
-            return False
-        # What is done per argument happens inside C loops over lists; Python only sees the distinct ones.
-        parts = ARGUMENT.split(line)
         types, values = parts[1::4], parts[3::4]
-        if line.count("sdy.") != 2 * len(values) or '"' in "".join(parts[::4]):
-            return False
+        if text.count("sdy.", start, line_end) != 2 * len(values):
+            return False  # it has a name that `ARGUMENT` does not match
         counts = Counter(zip(types, values, strict=True))
         try:
             known = {
                 (of_type, value): self._contexts.get((of_type, value))
-                or self._argument(of_type, value, start + line.index(value, line.index(of_type)))
+                or self._argument(of_type, value, text.index(value, text.index(of_type, start)))
                 for of_type, value in counts
             }
         except SdyBridgeError:
@@ -265,9 +226,9 @@ class ShardingExport:
         if brace < 0 or hit["name"] != "sdy.sharding":
             return False
         if hit.lastgroup == "value":
-            context = _type_before(text, brace, clear), hit["value"]
+            context = type_before(text, brace, clear), hit["value"]
         elif _is_own(text, brace, start):
-            context = _tail(text, end), hit["values"]
+            context = rest_of_line(text, end), hit["values"]
         else:
             return False
         converted = self._contexts.get(context)
@@ -308,7 +269,7 @@ class ShardingExport:
         """Convert the sharding of the argument or result whose dictionary opens at `brace`."""
         text = self.text
         of_type = value_type(text, brace)
-        if of_type is None and not _may_be_value(text, brace):
+        if of_type is None and not may_be_value(text, brace):
             raise VerificationError(
                 "an operation's shardings must be a list, one for each of its results",
                 rule="sharding-kind",
@@ -328,7 +289,7 @@ class ShardingExport:
         rule = RULE_ENTRY.match(text, end)
         end = rule.end() if rule else end
         converted = self.convert(attr, site.end, types, self._manual_axes(brace))
-        tail = _tail(text, end)
+        tail = rest_of_line(text, end)
         is_whole = end + len(tail) >= matching_bracket(text, brace)  # the same text means the same dictionary
         if site.value and is_whole and _is_own(text, brace, site.start) and len(self.meshes.scopes) == 1:
             self._contexts[tail, site.value] = converted
@@ -407,7 +368,7 @@ class ShardingExport:
             loss for s in shardings for loss in export_losses(s, resolve_mesh(s, meshes), target=target)
         ]
         after = whole.to_string(include_metadata=target is Target.NEWER, target=target)
-        return ConvertedSharding(str(attr), after, 0, at, tuple(losses))
+        return ConvertedSharding(str(attr), after, 0, at, tuple(losses), f"mhlo.sharding = {quote(after)}")
 
     def _parse(self, at: int, end: int, value: str | None) -> TensorShardingAttr | TensorShardingPerValueAttr:
         """The sharding at `at`, which may be an alias; `value` is its text if that is plain."""
@@ -480,33 +441,6 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _type_before(text: str, brace: int, floor: int) -> str:
-    """What stands before a dictionary, back to a space: the type of the value, if that has no space in it."""
-    start = text.rfind(" ", floor, brace - 1) + 1
-    return text[start + (text[start] == "(") : brace - 1] if start else ""
-
-
-def _tail(text: str, at: int) -> str:
-    """What follows a key's value on its line, up to a location: the rest of the dictionary, and the types."""
-    line_end = text.find("\n", at, at + _LONGEST_TAIL)
-    if line_end < 0:
-        return ""
-    location = text.find(" loc(", at, line_end)
-    return text[at : location if location >= 0 else line_end]
-
-
 def _is_own(text: str, brace: int, start: int) -> bool:
     """Whether the dictionary at `brace` is no entry of another, and names no manual axes before `start`."""
-    return _character_before(text, brace) != "=" and text.find("xla.sdy.", brace, start) < 0
-
-
-def _character_before(text: str, at: int) -> str:
-    while at > 0 and text[at - 1] in " \t\r\n":
-        at -= 1
-    return text[at - 1 : at]
-
-
-def _may_be_value(text: str, brace: int) -> bool:
-    """Whether the dictionary may annotate a value of a type that `value_type` cannot read."""
-    before = text[max(0, brace - _LONGEST_GAP) : brace].rstrip()
-    return before.endswith(("[", ",", ">")) and not before.endswith("}>")
+    return not is_nested(text, brace) and text.find("xla.sdy.", brace, start) < 0
