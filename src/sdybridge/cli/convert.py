@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
 from sdybridge.cli.options import MeshType, target_option
+from sdybridge.cli.terminal import read_text
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
+from sdybridge.sdy.printer import symbol
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sdybridge.hlo import HloSharding
 
@@ -63,17 +64,23 @@ def command(
     """  # noqa: D301  (click reads the escape)
     known = _known_meshes(meshes)
     names = tuple(filter(None, (name.strip() for name in manual_axes.split(","))))
-    lines = sys.stdin.read().splitlines() if text == "-" else [text]
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        source = Source("\n" * (number - 1) + line.strip(), "<stdin>" if text == "-" else "<text>")
-        sharding, mesh, hlo = _convert(source, number - 1, known, names, target)
+    source = read_text("-") if text == "-" else Source(text, "<text>")
+    for line in _lines(source.text) if text == "-" else [Span(0, len(text))]:
+        sharding, mesh, hlo = _convert(source, line, known, names, target)
         click.echo(_render(sharding, mesh, hlo, to, target))
         if not quiet and to != "json":
             for loss in export_losses(sharding, mesh, target=target):
                 label = click.style(f"lost {loss.kind.value}:", fg="yellow")
                 click.echo(f"{label} {loss.detail} ({loss.kind.explanation})", err=True)
+
+
+def _lines(text: str) -> Iterator[Span]:
+    """Every line that is not blank."""
+    start = 0
+    for line in text.split("\n"):
+        if line.strip():
+            yield Span(start, start + len(line))
+        start += len(line) + 1
 
 
 def _known_meshes(
@@ -86,19 +93,23 @@ def _known_meshes(
     for name, mesh in meshes:
         if name is None:
             raise click.UsageError("several meshes need names: --mesh @first=x=2 --mesh @second=y=4")
+        if name in known:
+            raise click.UsageError(f"the mesh @{name} is given twice")
         known[name] = mesh
     return known or None
 
 
 def _convert(
     source: Source,
-    start: int,
+    line: Span,
     known: Mapping[str, MeshAttr] | MeshAttr | None,
     manual_axes: tuple[str, ...],
     target: Target,
 ) -> tuple[TensorShardingAttr, MeshAttr, HloSharding]:
-    text = source.text[start:]
-    shift = start
+    text = source.text[line.start : line.end].rstrip()
+    line = Span(line.start, line.start + len(text))
+    text = text.lstrip()
+    shift = line.end - len(text)  # from an offset in what is parsed to one in the source
     if text.startswith("["):  # dimensions alone
         text = f"<@mesh, {text}>"
         shift -= len("<@mesh, ")
@@ -108,21 +119,23 @@ def _convert(
         hlo = convert_to_hlo_sharding(sharding, mesh, manual_axes=manual_axes, target=target)
     except VerificationError as error:
         if error.rule == "unknown-mesh":
-            error.help = "give it with --mesh, such as --mesh x=2,y=4"
+            name = f"{symbol(str(sharding.mesh_or_ref))}=" if isinstance(known, dict) else ""
+            error.help = f"give it with --mesh, such as --mesh {name}x=2,y=4"
         located = error if error.span else locate(error, Source(text), 0, TensorShardingAttr, target=target)
-        raise located.located(source, _shifted(located.span, shift, source)) from None
+        raise located.located(source, _shifted(located.span, shift, line)) from None
     except SdyBridgeError as error:
-        if error.span and error.span.start + shift >= len(source.text):
+        if error.span and error.span.start + shift >= line.end:
             error.message = error.message.replace("found '>'", "found the end of the text")
-        raise error.located(source, _shifted(error.span, shift, source)) from None
+        raise error.located(source, _shifted(error.span, shift, line)) from None
     return sharding, mesh, hlo
 
 
-def _shifted(span: Span | None, shift: int, source: Source) -> Span:
-    """A span of the text that was parsed, in the text that was given."""
+def _shifted(span: Span | None, shift: int, line: Span) -> Span:
+    """A span of the text that was parsed, in the line that it came from."""
     if span is None:
-        return Span(0, len(source.text))
-    return Span(max(0, span.start + shift), min(len(source.text), max(0, span.end + shift)))
+        return line
+    start, end = (min(line.end, max(line.start, offset + shift)) for offset in (span.start, span.end))
+    return Span(start, end)
 
 
 def _render(sharding: TensorShardingAttr, mesh: MeshAttr, hlo: HloSharding, to: str, target: Target) -> str:

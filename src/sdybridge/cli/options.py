@@ -19,7 +19,7 @@ target_option = click.option(
     help="The XLA to write for: current releases, classic (before unreduced shardings), or newer (main).",
 )
 
-_SHORT_AXIS = re.compile(r'\s*"?([^"=,\s]+)"?\s*=\s*(\d+)\s*')
+_SHORT_AXIS = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^"=,\s]+))\s*=\s*(?P<size>\d+)\s*')
 
 
 class MeshType(click.ParamType[tuple[str | None, MeshAttr]]):
@@ -56,7 +56,8 @@ def _short_form(text: str) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for part in text.split(","):
         axis = _SHORT_AXIS.fullmatch(part)
-        if not axis or axis[1] in sizes:
+        name = axis and (axis["quoted"] or axis["bare"])
+        if not axis or not name or name in sizes:
             raise ValueError(text)
-        sizes[axis[1]] = int(axis[2])
+        sizes[name] = int(axis["size"])
     return sizes

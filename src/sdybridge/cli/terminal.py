@@ -50,10 +50,17 @@ def write_text(path: str | None, text: str) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    target = Path(str(path))
+    try:
+        _write_file(Path(str(path)), data)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _write_file(target: Path, data: bytes) -> None:
     if target.exists() and not target.is_file():  # a device or pipe cannot be replaced
         target.write_bytes(data)
         return
+    target = target.resolve()  # a link stays a link
     handle, temporary = tempfile.mkstemp(dir=target.parent or None, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
