@@ -29,7 +29,7 @@ _MHLO_OPERATIONS = frozenset({"mhlo.erf", "mhlo.topk"})
 _CALL = re.compile(r'stablehlo\.custom_call(?:[ \t]++@(?P<target>[\w.$]++)|")(?=\()')
 _BEFORE = re.compile(rf'(?P<indent>[ \t]*+)(?:(?P<result>%{SUFFIX_ID})(?P<several>:\d++)? = )?"?')
 _TARGET = re.compile(r'call_target_name = "([^"\\]*+)"')
-_TYPES = re.compile(rf" : \((?:{TYPE}(?:, {TYPE})*+)?\) -> (?P<result>(?!tuple<){TYPE})(?=[ \t\n])")
+_TYPES = re.compile(rf" : \((?:{TYPE}(?:, {TYPE})*+)?\) -> (?P<result>(?!tuple<){TYPE})(?=\s|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class CustomCall:
         target: What it calls.
         indent: The white space before it.
         result: The name of its result; None if it has none or several.
-        brace: Where its dictionary opens.
-        end: Behind the dictionary, where the types follow.
+        brace: Where its dictionary opens; -1 if it has none.
+        end: Behind the dictionary, or the operands without one, where the types follow.
     """
 
     target: str
@@ -69,22 +69,25 @@ def export_custom_calls(text: str) -> str:
 
 
 def _custom_calls(text: str) -> Iterator[CustomCall]:
-    """Every custom call with a dictionary that stands first on its line, as the printer writes them."""
+    """Every custom call that stands first on its line, as the printer writes them."""
     for hit in _CALL.finditer(text):
         line = text.rfind("\n", 0, hit.start()) + 1
         before = _BEFORE.fullmatch(text, line, hit.start())
         if not before:
             continue
-        brace = skip_trivia(text, matching_bracket(text, hit.end()))
+        end = matching_bracket(text, hit.end())
         target = hit["target"]
-        if text.startswith("<{", brace):  # the generic form
-            properties = matching_bracket(text, brace)
-            named = _TARGET.search(text, brace, properties)
+        after = skip_trivia(text, end)
+        if text.startswith("<{", after):  # the generic form
+            end = matching_bracket(text, after)
+            named = _TARGET.search(text, after, end)
             target = named[1] if named else ""
-            brace = skip_trivia(text, properties)
-        if target and text.startswith("{", brace):
+            after = skip_trivia(text, end)
+        if target:
+            brace = after if text.startswith("{", after) else -1
             result = Span(*before.span("result")) if before["result"] and not before["several"] else None
-            yield CustomCall(target, before["indent"], result, brace, matching_bracket(text, brace))
+            end = matching_bracket(text, brace) if brace >= 0 else end
+            yield CustomCall(target, before["indent"], result, brace, end)
 
 
 def _retuple(text: str, call: CustomCall, number: int) -> Iterator[Edit]:
@@ -96,14 +99,16 @@ def _retuple(text: str, call: CustomCall, number: int) -> Iterator[Edit]:
     packed = f"%callback_{number}"
     while packed in text:
         packed += "_"
-    sharding = find_entry(text, call.brace, "mhlo.sharding")
+    sharding = find_entry(text, call.brace, "mhlo.sharding") if call.brace >= 0 else None
     attributes = f" {{{text[sharding.span.start : sharding.span.end]}}}" if sharding else ""
     unpack = f"{result} = stablehlo.get_tuple_element {packed}[0]{attributes}"
-    line_end = text.find("\n", types.end())
-    line_end = len(text) if line_end < 0 else line_end
+    end = types.end()
+    if text.startswith(" loc(", end):
+        end = matching_bracket(text, end + len(" loc"))
+    line_break = "\r\n" if text.startswith("\r\n", end) else "\n"
     yield (call.result.start, call.result.end, packed)
     yield (types.start("result"), types.end("result"), f"tuple<{of_type}>")
-    yield (line_end, line_end, f"\n{call.indent}{unpack} : (tuple<{of_type}>) -> {of_type}")
+    yield (end, end, f"{line_break}{call.indent}{unpack} : (tuple<{of_type}>) -> {of_type}")
 
 
 def _is_used(text: str, value: Span, start: int) -> bool:
@@ -115,7 +120,7 @@ def _is_used(text: str, value: Span, start: int) -> bool:
 
 def _move_sharding(text: str, call: CustomCall) -> Iterator[Edit]:
     """Move the sharding into the attributes of the operation that the call stands for."""
-    sharding = find_entry(text, call.brace, "mhlo.sharding")
+    sharding = find_entry(text, call.brace, "mhlo.sharding") if call.brace >= 0 else None
     if sharding is None:
         return
     entry = text[sharding.span.start : sharding.span.end]
