@@ -74,7 +74,7 @@ def test_malformed(text: str) -> None:
 
 def test_many_regions_of_other_operations() -> None:
     """Whether there is control flow at all is not told by the first regions alone."""
-    sort = '%1 = "stablehlo.sort"(%a) ({\n^bb0(%x: f32):\n  %2 = a.b : f32\n  stablehlo.return %2 : f32\n}) : X\n'
+    sort = '%1 = "stablehlo.sort"(%a) ({\n^bb0(%x: f32):\n  %2 = a.b : f32\n  stablehlo.return %2\n}) : X\n'
     branch = '%3 = "stablehlo.if"(%p) ({\n  stablehlo.return %4 : f32\n}) : (i1) -> f32\n'
     for before in range(40):
         assert add_missing_shardings(sort * before)[1] == 0
