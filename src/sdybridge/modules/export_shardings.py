@@ -102,12 +102,19 @@ class ShardingExport:
         """Convert the whole text; return the new one."""
         try:
             self._scan_all(progress)
-        except _LateMesh:  # what was converted so far may be on it
+        except (_LateMesh, SdyBridgeError) as error:  # what was converted or wrong so far may be on it
+            is_late = isinstance(error, _LateMesh) or self._declares_late_meshes()
+            if self._all_meshes or not is_late:
+                raise
             again = ShardingExport(self.source, self.target, self.constraints)
             again.read_all_meshes()
             again._scan_all(progress)
             self.__dict__ = again.__dict__
         return "".join([*self._pieces, self.text[self._end :]])
+
+    def _declares_late_meshes(self) -> bool:
+        function = self.text.find("func.func")
+        return function >= 0 and self.text.find("sdy.mesh", function) >= 0
 
     def _scan_all(self, progress: Callable[[int], None] | None) -> None:
         at, end = 0, code_end(self.text)
