@@ -2,6 +2,7 @@
 
 from sdybridge.hlo.iota import MAX_MATERIALIZED_DEVICES as MAX_MATERIALIZED_DEVICES
 from sdybridge.hlo.iota import IotaTileAssignment as IotaTileAssignment
+from sdybridge.hlo.iota_recognition import recognize_iota as recognize_iota
 from sdybridge.hlo.kinds import OpShardingType as OpShardingType
 from sdybridge.hlo.kinds import ReductionOp as ReductionOp
 from sdybridge.hlo.kinds import ShardGroup as ShardGroup
