@@ -96,7 +96,9 @@ def test_reduction_operators_are_newer(op: ReductionOp) -> None:
     for target in (Target.CLASSIC, Target.CURRENT):
         with pytest.raises(ParseError) as raised:
             parse_attribute(text, target=target)
-        assert raised.value.notes == ("reduction operators are accepted with target=Target.NEWER",)
+        assert raised.value.notes == (
+            "reduction operators are accepted with target=Target.NEWER (--target newer)",
+        )
     sharding = parse_attribute(text, target=Target.NEWER)
     assert isinstance(sharding, TensorShardingAttr)
     assert sharding.reduction_op is op
