@@ -82,6 +82,9 @@ _HOMES = {
 }
 
 
+__all__ = [*_HOMES]
+
+
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
