@@ -66,9 +66,12 @@ CONVERSION_RULES: Mapping[str, str] = MappingProxyType(
     {
         "hlo-sharding": "What is imported is an `HloSharding`.",
         "mesh": "The mesh to import onto is a `MeshAttr`.",
+        "open-values": "There is one flag for each argument or result of `@main`, or one for all.",
         "sharding-count": "An operation has one sharding per result.",
         "sharding-rank": "The rank to import for is that of the grid, and is given where there is no grid.",
+        "sharding-twice": "A value has a sharding of one kind, not of both.",
         "unknown-mesh": "The mesh that a sharding names is known.",
+        "unspecified-dims": "The dimensions that a call of `@Sharding` leaves open are those of its tensor.",
     }
 )
 """The rules that conversions of shardings and programs add."""

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from sdybridge.hlo import TileAssignment as TileAssignment
     from sdybridge.modules import ConstraintForm as ConstraintForm
     from sdybridge.modules import ExportResult as ExportResult
+    from sdybridge.modules import ImportResult as ImportResult
     from sdybridge.modules import export_module as export_module
+    from sdybridge.modules import import_module as import_module
     from sdybridge.modules import verify_module as verify_module
     from sdybridge.sdy import AxisRefAttr as AxisRefAttr
     from sdybridge.sdy import DimensionShardingAttr as DimensionShardingAttr
@@ -66,7 +68,9 @@ _HOMES = {
     "TileAssignment": "hlo",
     "ConstraintForm": "modules",
     "ExportResult": "modules",
+    "ImportResult": "modules",
     "export_module": "modules",
+    "import_module": "modules",
     "verify_module": "modules",
     "AxisRefAttr": "sdy",
     "DimensionShardingAttr": "sdy",

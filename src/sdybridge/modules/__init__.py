@@ -10,12 +10,19 @@ from sdybridge.modules.export import export_module as export_module
 from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm
 
 if TYPE_CHECKING:
+    from sdybridge.modules.import_ import ImportResult as ImportResult
+    from sdybridge.modules.import_ import import_module as import_module
     from sdybridge.modules.verify import verify_module as verify_module
 
+_HOMES = {"ImportResult": "import_", "import_module": "import_", "verify_module": "verify"}
 
-def __getattr__(name: str) -> object:  # the verifier is large, and export does not need it
-    if name != "verify_module":
+
+def __getattr__(name: str) -> object:  # export needs neither the import nor the verifier, which is large
+    home = _HOMES.get(name)
+    if home is None:
         raise AttributeError(f"module 'sdybridge.modules' has no attribute {name!r}")
-    from sdybridge.modules.verify import verify_module
+    from importlib import import_module as load
 
-    return verify_module
+    value: object = getattr(load(f"sdybridge.modules.{home}"), name)
+    globals()[name] = value  # the next look-up finds it at once
+    return value

@@ -21,7 +21,7 @@ from sdybridge.modules.lexer import (
     unescape,
 )
 from sdybridge.modules.signature import results_of_generic
-from sdybridge.modules.sites import MESH_NAME, SiteKind, find_sites
+from sdybridge.modules.sites import MESH_NAME, SiteKind, code_end, find_sites
 from sdybridge.sdy import MeshAttr, parse_prefix
 from sdybridge.source import Span
 
@@ -93,7 +93,7 @@ def find_meshes(source: Source, end: int = -1) -> Meshes:
         if site.kind in {SiteKind.OPERATION, SiteKind.GENERIC_OPERATION}
     )
     one = len({operation.name for operation in operations}) == len(operations)  # then any look-up is clear
-    meshes = Meshes(operations, _scopes(source.text, one=one))
+    meshes = Meshes(operations, (Scope(0, len(source.text) + 1),) if one else find_scopes(source.text))
     for operation in operations:
         known = meshes.scopes[meshes.scope_index(operation.span.start)].meshes
         if operation.name in known:
@@ -154,20 +154,29 @@ def _mesh(source: Source, at: int) -> tuple[MeshAttr, int]:
     return parse_prefix(source, at, MeshAttr, aliases=Aliases(source.text))
 
 
-def _scopes(text: str, *, one: bool) -> tuple[Scope, ...]:
-    """The bodies of the module operations; the first scope, which may be the only one, is the whole text."""
+def find_scopes(text: str) -> tuple[Scope, ...]:
+    """The whole text, and the body of every module operation in it, in the order of the text.
+
+    >>> [(scope.start, scope.end) for scope in find_scopes("module @m { module { } }")]
+    [(0, 25), (10, 24), (19, 22)]
+    """
+    braces = []
+    at = text.find("module")
+    while at >= 0:
+        start = at - len("builtin.") if text.endswith("builtin.", 0, at) else at
+        found = _MODULE.match(text, start - text.endswith('"', 0, start))
+        line = text.rfind("\n", 0, start) + 1
+        if found and not text.count('"', line, found.start()) & 1 and "//" not in text[line:start]:
+            brace = _body(text, found.end())
+            if brace >= 0:
+                braces.append(brace)
+        at = text.find("module", at + 1)
     whole = Scope(0, len(text) + 1)
-    if one:
-        return (whole,)
-    scopes = [whole]
-    for hit in _MODULE.finditer(text):
-        line = text.rfind("\n", 0, hit.start()) + 1
-        if text.count('"', line, hit.start()) & 1 or "//" in text[line : hit.start()]:
-            continue
-        brace = _body(text, hit.end())
-        if brace >= 0:
-            scopes.append(Scope(brace, matching_bracket(text, brace)))
-    return tuple(scopes)
+    if len(braces) == 1:  # almost always, and then the last brace of the text closes it
+        close = text.find("\n}", braces[0]) + 1
+        if close and text.find("}", close + 1, code_end(text)) < 0:
+            return whole, Scope(braces[0], close + 1)
+    return (whole, *[Scope(brace, matching_bracket(text, brace)) for brace in braces])
 
 
 def _body(text: str, at: int) -> int:

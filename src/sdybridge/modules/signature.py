@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sdybridge.modules.lexer import describe, matching_bracket, parse_error, skip_trivia
+from sdybridge.modules.lexer import SUFFIX_ID, describe, matching_bracket, parse_error, skip_trivia
 
 _SHAPED = r"(?:tensor|memref|vector)<[^<>\n]*+(?:<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)*+>[^<>\n]*+)*+>"
 _OTHER = r"(?:![\w.]++|[su]?i\d++|bf16|f\d\w*+|index|none)(?:<[^<>\n]*+>)?+"
@@ -18,9 +18,13 @@ TYPE = rf"(?:{_SHAPED}|{_TUPLE}|{_OTHER})"
 
 _TYPES = rf"{TYPE}(?:, {TYPE})*+"
 _SIGNATURE = re.compile(
-    rf" ?: (?:\((?:{_TYPES})?\) -> (?:(?P<result>{TYPE})|\((?P<results>(?:{_TYPES})?)\))|(?P<plain>{_TYPES}))"
+    rf" ?: (?:(?:\((?:{_TYPES})?\)|{_TYPES}) -> (?:(?P<result>{TYPE})|\((?P<results>(?:{_TYPES})?)\))"
+    rf"|(?P<plain>{_TYPES}))"
     r"(?= loc\(|[ \t]*+(?:\r?\n|$|\}|//))"
 )
+_ALL_TYPES = re.compile(_TYPES)
+_CONSTANT = re.compile(r" dense(?:_resource)?+(?=<)")
+_OPERANDS = re.compile(rf" %{SUFFIX_ID}(?:#\d++)?+(?:, %{SUFFIX_ID}(?:#\d++)?+)*+")
 _ONE_TYPE = re.compile(TYPE)
 _DIMENSIONS = re.compile(r"(?:tuple<)?(?:tensor|memref|vector)<(?:(?:\d++|\?|\[\d++\])x)*+(?![*?])(?!.*>, )")
 _LONGEST_VALUE_TYPE = 400
@@ -50,24 +54,65 @@ def value_type(text: str, brace: int) -> str | None:
 
 
 def result_types(text: str, brace: int) -> tuple[tuple[str, ...], bool] | None:
-    r"""The types behind the operation dictionary that opens at `brace`, and whether they are the results.
+    r"""The types next to the operation dictionary that opens at `brace`, and whether they are the results'.
 
     Behind an arrow stand the results. Without one, an operation lists the types that its own syntax needs:
-    those of all results, or one that they share, or the result's type last.
+    those of all results, or one that they share, or the result's type last. A constant and a barrier have
+    more between the dictionary and the types, and those of a loop stand before it.
 
     >>> result_types("{} : (tensor<8xf32>) -> (tensor<8xf32>, i32)\n", 0)
     (('tensor<8xf32>', 'i32'), True)
     >>> result_types("{} : tensor<i1>, tensor<8xf32>\n", 0)
     (('tensor<i1>', 'tensor<8xf32>'), False)
-    >>> result_types("{} dense<1.0> : tensor<8xf32>\n", 0) is None
+    >>> result_types("{} dense<1.0> : tensor<8xf32>\n", 0)
+    (('tensor<8xf32>',), True)
+    >>> result_types("{} #other : tensor<8xf32>\n", 0) is None
     True
     """
-    found = _SIGNATURE.match(text, matching_bracket(text, brace))
-    if not found:
-        return None
-    if found["plain"]:
+    end = matching_bracket(text, brace)
+    found = _SIGNATURE.match(text, end)
+    if found and not found["plain"]:
+        return tuple(_ONE_TYPE.findall(found["result"] or found["results"])), True
+    if found:
         return tuple(_ONE_TYPE.findall(found["plain"])), False
-    return tuple(_ONE_TYPE.findall(found["result"] or found["results"])), True
+    types = _types_of_loop(text, brace) or _types_behind_operands(text, end)
+    return (tuple(_ONE_TYPE.findall(types)), True) if types else None
+
+
+def signature_end(text: str, at: int) -> int:
+    r"""The offset past the types that follow an operation's dictionary, which ends at `at`; -1 if none do.
+
+    >>> signature_end("{} : (i32) -> i64 loc(#l)\n", 2)
+    17
+    """
+    found = _SIGNATURE.match(text, at)
+    return found.end() if found else -1
+
+
+def _types_of_loop(text: str, brace: int) -> str | None:
+    """The types in `while(...) : T, U attributes {`."""
+    if not text.endswith(" attributes ", 0, brace):
+        return None
+    line = text.rfind("\n", 0, brace) + 1
+    start = text.rfind(") : ", line, brace)
+    if start < 0 or text.find("while(", line, start) < 0:
+        return None
+    types = _ALL_TYPES.fullmatch(text, start + len(") : "), brace - len(" attributes "))
+    return types[0] if types else None
+
+
+def _types_behind_operands(text: str, at: int) -> str | None:
+    """The types in `{...} dense<...> : T` and `{...} %a, %b : T, U`, whose dictionary ends at `at`."""
+    constant = _CONSTANT.match(text, at)
+    if constant:
+        at = matching_bracket(text, constant.end())
+    else:
+        operands = _OPERANDS.match(text, at)
+        if not operands:
+            return None
+        at = operands.end()
+    found = _SIGNATURE.match(text, at)
+    return found["plain"] if found else None
 
 
 def results_of_generic(text: str, at: int) -> int:

@@ -73,7 +73,20 @@ RULE_ENTRY = re.compile(rf", sdy\.sharding_rule = {_RULE}")
 MESH_NAME = re.compile(r"(?P<name>sdy\.mesh)(?![\w.$\-])(?P<equals>\s*+=\s*+)?(?P<value>)(?P<values>)")
 """Pattern for `find_sites` that finds mesh operations (and mesh attributes) only."""
 
+HLO_NAME = re.compile(
+    r'(?P<name>mhlo\.sharding)(?![\w.$\-])(?: = (?P<value>"[^"\\\n]*+"))?+(?P<equals>)(?P<values>)'
+)
+"""Pattern of the key of HLO shardings, and behind it the string that the printer most often writes there."""
+
+HLO_ARGUMENT = re.compile(
+    r'(?P<type>tensor<[^<>\n"]*+> \{)'
+    r'(?P<before>(?:(?!mhlo\.sharding )[\w.]++ = (?:"[^"\\\n]*+"|[\w.: \-]++), )*+)'
+    r'mhlo\.sharding = (?P<value>"[^"\\\n]*+")'
+)
+"""As `ARGUMENT`, with an HLO sharding."""
+
 _CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
+_KEY_PREFIXES = ("sdy.", "xla.sdy.", "mhlo.")
 _BEFORE_NAME = frozenset(" \t\r\n{}()[]<>,=")
 # Code has no backslash outside of strings, so text that starts inside a string never matches by mistake.
 _FLAT = rf'(?:[^"/\\()\[\]{{}}<>]++|{STRING})*+'
@@ -86,7 +99,7 @@ def find_sites(text: str, pattern: re.Pattern[str] = NAME, end: int = -1) -> Ite
 
     Args:
         text: A whole MLIR text.
-        pattern: What to look for: `NAME` or `MESH_NAME`.
+        pattern: What to look for: `NAME`, `MESH_NAME` or `HLO_NAME`.
         end: Where to stop; negative for the end of the code.
 
     Raises:
@@ -109,7 +122,7 @@ def read_site(text: str, hit: re.Match[str], code: int) -> tuple[Site | None, in
 
     Args:
         text: The whole text.
-        hit: The match.
+        hit: The match; or one of `HLO_NAME` or `MESH_NAME`.
         code: An offset before it, outside strings and comments.
 
     Returns:
@@ -149,7 +162,7 @@ def _quoted(text: str, start: int, end: int) -> Site | None:
     after = skip_trivia(text, end)
     if name.startswith("sdy.") and text.startswith("(", after):
         return Site(SiteKind.GENERIC_OPERATION, name, start, end, None)
-    if name.startswith(("sdy.", "xla.sdy.")) and text.startswith("=", after):
+    if name.startswith(_KEY_PREFIXES) and text.startswith("=", after):
         return Site(SiteKind.KEY, name, start, skip_trivia(text, after + 1), None)
     return None
 
@@ -165,9 +178,20 @@ def near_brace(text: str, at: int, floor: int) -> int:
     brace = at
     for _ in range(3):  # almost always the nearest brace, or the one before a nested dictionary
         brace = text.rfind("{", floor, brace)
-        if brace < 0 or _BALANCED.fullmatch(text, brace + 1, at):
+        if brace < 0 or is_balanced(text, brace + 1, at):
             return brace
     return -1
+
+
+def is_balanced(text: str, start: int, end: int) -> bool:
+    """Whether brackets pair up in `text[start:end]`, which starts as code and has few nested ones.
+
+    There must be no comments in it; False if there are escapes.
+
+    >>> is_balanced('f(a, "(") {', 0, 10), is_balanced("f(a", 0, 3)
+    (True, False)
+    """
+    return _BALANCED.fullmatch(text, start, end) is not None
 
 
 def code_end(text: str) -> int:

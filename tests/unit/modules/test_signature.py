@@ -60,12 +60,25 @@ RESULTS = [
     (f" : !stablehlo.token, {T}\n", (("!stablehlo.token", T), False)),
     (" : tensor<8xcomplex<f32>>\n", (("tensor<8xcomplex<f32>>",), False)),
     (f" : {T} %1 = a.b\n", None),
-    (f" %a : {T}\n", None),
-    (" dense<1.0> : tensor<8xf32>\n", None),
-    (f" : {T} -> {U}\n", None),
+    (f" %a : {T}\n", ((T,), True)),
+    (f" %a, %b#1 : {T}, {U}\n", ((T, U), True)),
+    (f" dense<1.0> : {T}\n", ((T,), True)),
+    (f' dense<"0x00FF"> : {T} loc(#l)\n', ((T,), True)),
+    (f" dense_resource<a> : {T}\n", ((T,), True)),
+    (f" dense<[[1, 2], [3, 4]]> : {T}\n", ((T,), True)),
+    (f" {{b}} : {T}\n", None),
+    (f" : {T} -> {U}\n", ((U,), True)),
+    (f" : {T} -> ({T}, {U})\n", ((T, U), True)),
     ("\ncond {\n", None),
     ("", None),
 ]
+
+
+def test_types_of_a_loop_stand_before_its_dictionary() -> None:
+    text = f"  %0:2 = stablehlo.while(%i = %a, %j = %b) : {T}, {U} attributes {{a = 1}}\n cond {{\n"
+    assert result_types(text, text.index("{")) == ((T, U), True)
+    text = f"func.func @f() -> {T} attributes {{a = 1}} {{\n"
+    assert result_types(text, text.index("{")) is None
 
 
 @pytest.mark.parametrize(("behind", "expected"), RESULTS)

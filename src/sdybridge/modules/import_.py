@@ -1,0 +1,106 @@
+"""Import of a whole program: MLIR text with HLO shardings to the same text with Shardy shardings.
+
+The text is spliced, not reprinted: each place that carries a sharding is replaced, each distinct sharding
+is converted once, and every other byte stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import ParseError
+from sdybridge.modules.converted import ConvertedModule
+from sdybridge.modules.import_meshes import convert_found, infer_meshes, known_meshes
+from sdybridge.modules.import_shardings import ShardingImport
+from sdybridge.modules.open_values import OpenValues
+from sdybridge.source import Source, Span
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sdybridge.modules.converted import ConvertedSharding
+    from sdybridge.sdy import MeshAttr
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult(ConvertedModule):
+    """A program with Shardy shardings and what was done to it.
+
+    Attributes:
+        text: The program with Shardy shardings, and the meshes that they are on.
+        shardings: Every distinct sharding, most frequent first.
+        operations: How many calls of `@Sharding` became constraints.
+        meshes: The meshes that the program declares now, by name.
+    """
+
+
+def import_module(
+    text: str,
+    *,
+    name: str = "<string>",
+    mesh: MeshAttr | Mapping[str, MeshAttr] | None = None,
+    mesh_name: str = "mesh",
+    axis_names: Sequence[str] = (),
+    open_arguments: Sequence[bool] = (),
+    open_results: Sequence[bool] = (),
+    target: Target = Target.CURRENT,
+    list_replicated_axes: bool | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> ImportResult:
+    """Convert every HLO sharding of a program to a Shardy sharding, as XLA's import of StableHLO does.
+
+    The meshes are those of `infer_mesh`: one for all shardings where there is one, declared at the top of
+    the module. XLA aborts where there is none, and on devices in another order; here further meshes follow.
+    A program that only has shardings without axes gets a mesh without axes, where XLA drops the shardings.
+
+    Args:
+        text: MLIR text, pretty or generic, of any dialects and versions. Its `mhlo.sharding` hold the text
+            of a sharding, or the bytes of its proto.
+        name: The name of the text, for errors.
+        mesh: Your own mesh, or meshes by name. Each sharding goes on the first one that can express it, then
+            on those that the program declares, and else on one that is made.
+        mesh_name: The name of `mesh`, or of the mesh that is made.
+        axis_names: Names for the axes of meshes that are made, major to minor.
+        open_arguments: Which arguments of `@main` propagation may shard further: one flag for each, one for
+            all, or none for none. Everything else is closed.
+        open_results: The same for its results.
+        target: Whose conventions to follow; see `Target`.
+        list_replicated_axes: Whether to list `replicated={...}` axes, whatever the target does.
+        progress: Called now and then with the number of characters that are done.
+
+    Raises:
+        ParseError: A sharding is malformed.
+        ProtoError: The bytes of a sharding are no proto.
+        VerificationError: A sharding does not fit the values that it stands on.
+        ConversionError: A sharding is on devices that no mesh has.
+
+    Example:
+        >>> text = '''
+        ... func.func @main(%a: tensor<8x8xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0)}"}) { return }
+        ... '''
+        >>> print(import_module(text, axis_names=["x", "y"]).text.strip())
+        sdy.mesh @mesh = <["x"=2, "y"=4]>
+        func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) { return }
+
+    Source: `ImportShardingsPass` in xla's
+    `service/spmd/shardy/stablehlo_round_trip/stablehlo_import.cc`.
+    """
+    source = Source(text, name)
+    try:
+        work = ShardingImport(source, target, OpenValues(source, open_arguments, open_results))
+        work.read(progress)
+        declared = work.declared.operations
+        meshes = {operation.name: operation.mesh for operation in declared}
+        shardings: tuple[ConvertedSharding, ...] = ()
+        if work.found:
+            known = known_meshes(source, declared, mesh, mesh_name)
+            inferred = infer_meshes(work.found, known, mesh_name, axis_names)
+            shardings = convert_found(work.found, inferred, list_replicated_axes=list_replicated_axes)
+            meshes = dict(inferred.meshes)
+        new = work.write(meshes)
+    except ParseError as error:  # the readers of plain text do not know its name
+        span = error.span if error.source and error.source.text == text else None
+        raise error.located(source, span or Span(0, 0)) from None
+    return ImportResult(text=new, shardings=shardings, operations=dict(work.operations), meshes=meshes)
