@@ -55,6 +55,7 @@ def test_removal(text: str, left: str) -> None:
 def test_removal_takes_nothing_before_a_floor() -> None:
     text = "{a, R}"
     assert removal(text, 4, 5, floor=4) == (4, 5)
+    assert removal(text, 4, 5, floor=3) == (4, 5)
     assert removal(text, 4, 5, floor=2) == (2, 5)
 
 
