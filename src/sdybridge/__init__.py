@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from sdybridge.modules import ConstraintForm as ConstraintForm
     from sdybridge.modules import ExportResult as ExportResult
     from sdybridge.modules import ImportResult as ImportResult
+    from sdybridge.modules import RoundTrip as RoundTrip
     from sdybridge.modules import export_module as export_module
     from sdybridge.modules import import_module as import_module
+    from sdybridge.modules import round_trip as round_trip
     from sdybridge.modules import verify_module as verify_module
     from sdybridge.sdy import AxisRefAttr as AxisRefAttr
     from sdybridge.sdy import DimensionShardingAttr as DimensionShardingAttr
@@ -69,8 +71,10 @@ _HOMES = {
     "ConstraintForm": "modules",
     "ExportResult": "modules",
     "ImportResult": "modules",
+    "RoundTrip": "modules",
     "export_module": "modules",
     "import_module": "modules",
+    "round_trip": "modules",
     "verify_module": "modules",
     "AxisRefAttr": "sdy",
     "DimensionShardingAttr": "sdy",

@@ -12,9 +12,19 @@ from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm
 if TYPE_CHECKING:
     from sdybridge.modules.import_ import ImportResult as ImportResult
     from sdybridge.modules.import_ import import_module as import_module
+    from sdybridge.modules.roundtrip import RoundTrip as RoundTrip
+    from sdybridge.modules.roundtrip import RoundTripSharding as RoundTripSharding
+    from sdybridge.modules.roundtrip import round_trip as round_trip
     from sdybridge.modules.verify import verify_module as verify_module
 
-_HOMES = {"ImportResult": "import_", "import_module": "import_", "verify_module": "verify"}
+_HOMES = {
+    "ImportResult": "import_",
+    "RoundTrip": "roundtrip",
+    "RoundTripSharding": "roundtrip",
+    "import_module": "import_",
+    "round_trip": "roundtrip",
+    "verify_module": "verify",
+}
 
 
 def __getattr__(name: str) -> object:  # export needs neither the import nor the verifier, which is large

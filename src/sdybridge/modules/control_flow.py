@@ -43,18 +43,34 @@ def add_missing_shardings(text: str) -> tuple[str, int]:
     Source: `exportFunc` in xla's `service/spmd/shardy/stablehlo_round_trip/export_shardings.cc`.
     """
     edits: list[Edit] = []
+    for generic, end, brace in _dictionaries(text):
+        if brace < 0:
+            edits.append((end, end, f" {{{REPLICATED}}}" if generic else f" attributes {{{REPLICATED}}}"))
+        elif not find_entry(text, brace, "mhlo.sharding"):
+            empty = text.startswith("}", skip_trivia(text, brace + 1))
+            edits.append((brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, "))
+    return (splice(text, edits), len(edits)) if edits else (text, 0)
+
+
+def control_flow_dictionaries(text: str) -> frozenset[int]:
+    """Where the attribute dictionaries of the `while`, `case` and `if` operations of StableHLO open.
+
+    Raises:
+        ParseError: Brackets of such an operation do not pair up.
+    """
+    return frozenset(brace for _, _, brace in _dictionaries(text) if brace >= 0)
+
+
+def _dictionaries(text: str) -> Iterator[tuple[bool, int, int]]:
+    """Each control-flow operation: whether generic, where a dictionary may follow, where one opens or -1."""
     for kind, generic, operands in _operations(text):
         after = matching_bracket(text, operands)
         end = _after_regions(text, after) if generic else _after_types(text, after)
         at = skip_trivia(text, end)
         keyword = not generic and text.startswith("attributes", at)
         brace = skip_trivia(text, at + len("attributes")) if keyword else at
-        if not text.startswith("{", brace) or (kind == "while" and not generic and not keyword):
-            edits.append((end, end, f" {{{REPLICATED}}}" if generic else f" attributes {{{REPLICATED}}}"))
-        elif not find_entry(text, brace, "mhlo.sharding"):
-            empty = text.startswith("}", skip_trivia(text, brace + 1))
-            edits.append((brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, "))
-    return (splice(text, edits), len(edits)) if edits else (text, 0)
+        is_absent = not text.startswith("{", brace) or (kind == "while" and not generic and not keyword)
+        yield generic, end, -1 if is_absent else brace
 
 
 def _operations(text: str) -> Iterator[tuple[str, bool, int]]:

@@ -33,7 +33,10 @@ class ImportResult(ConvertedModule):
         shardings: Every distinct sharding, most frequent first.
         operations: How many calls of `@Sharding` became constraints.
         meshes: The meshes that the program declares now, by name.
+        removed: How many control-flow operations lost the `{replicated}` that export adds.
     """
+
+    removed: int
 
 
 def import_module(
@@ -45,6 +48,7 @@ def import_module(
     axis_names: Sequence[str] = (),
     open_arguments: Sequence[bool] = (),
     open_results: Sequence[bool] = (),
+    remove_added_sharding_from_control_flow: bool = True,
     target: Target = Target.CURRENT,
     list_replicated_axes: bool | None = None,
     progress: Callable[[int], None] | None = None,
@@ -66,6 +70,9 @@ def import_module(
         open_arguments: Which arguments of `@main` propagation may shard further: one flag for each, one for
             all, or none for none. Everything else is closed.
         open_results: The same for its results.
+        remove_added_sharding_from_control_flow: Remove one `{replicated}` for several results of a `while`,
+            `case` or `if`. Export writes it where there is no sharding, and a tuple where there is one.
+            Otherwise it is taken for a sharding of each result.
         target: Whose conventions to follow; see `Target`.
         list_replicated_axes: Whether to list `replicated={...}` axes, whatever the target does.
         progress: Called now and then with the number of characters that are done.
@@ -89,7 +96,12 @@ def import_module(
     """
     source = Source(text, name)
     try:
-        work = ShardingImport(source, target, OpenValues(source, open_arguments, open_results))
+        work = ShardingImport(
+            source,
+            target,
+            OpenValues(source, open_arguments, open_results),
+            remove_added_sharding_from_control_flow=remove_added_sharding_from_control_flow,
+        )
         work.read(progress)
         declared = work.declared.operations
         meshes = {operation.name: operation.mesh for operation in declared}
@@ -103,4 +115,10 @@ def import_module(
     except ParseError as error:  # the readers of plain text do not know its name
         span = error.span if error.source and error.source.text == text else None
         raise error.located(source, span or Span(0, 0)) from None
-    return ImportResult(text=new, shardings=shardings, operations=dict(work.operations), meshes=meshes)
+    return ImportResult(
+        text=new,
+        shardings=shardings,
+        operations=dict(work.operations),
+        meshes=meshes,
+        removed=work.removed,
+    )

@@ -20,6 +20,7 @@ from sdybridge.modules.contexts import (
     rest_of_line,
     type_before,
 )
+from sdybridge.modules.control_flow import control_flow_dictionaries
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
 from sdybridge.modules.found_shardings import Form, Found, FoundShardings
@@ -75,11 +76,15 @@ class ShardingImport:
         source: Source,
         target: Target,
         open_values: OpenValues,
+        *,
+        remove_added_sharding_from_control_flow: bool = True,
     ) -> None:
         self.source = source
         self.text = source.text
         self.found = FoundShardings(source, target)
         self.operations: Counter[str] = Counter()
+        self.removed = 0
+        self._remove_added = remove_added_sharding_from_control_flow
         self._open_values = open_values
         self._pieces: list[str | Found | Declarations] = []  # the new text
         self._end = 0  # where the part of the old text ends that the pieces stand for
@@ -108,6 +113,11 @@ class ShardingImport:
     def _has_generic_calls(self) -> bool:
         """Whether `@Sharding` may be called in the generic form, where it looks like other operations."""
         return '"Sharding"' in self.text
+
+    @functools.cached_property
+    def _control_flow(self) -> frozenset[int]:
+        """Where the dictionaries of loops and conditionals open."""
+        return control_flow_dictionaries(self.text)
 
     @functools.cached_property
     def declared(self) -> Meshes:
@@ -275,13 +285,26 @@ class ShardingImport:
         if about.is_value:
             self._put_value(start, end, about.types[0], literal, at)
         elif hlo.is_tuple and not hlo.tuple_elements and not about.types:
-            self._cross_to(start)
-            first, last = removal(text, start, end, self._end)
-            self._pieces.append(text[self._end : first])
-            self._end = last
+            self._remove(start, end)  # no shardings for no results
+        elif (
+            self._remove_added
+            and hlo.is_replicated
+            and not hlo.is_tuple
+            and len(about.types) > 1
+            and brace in self._control_flow
+        ):
+            self.removed += 1
+            self._remove(start, end)
         else:
             self._put_results(start, end, brace, about.types, literal, at)
         return max(end, self._end)
+
+    def _remove(self, start: int, end: int) -> None:
+        """Remove the dictionary entry at `text[start:end]`."""
+        self._cross_to(start)
+        first, last = removal(self.text, start, end, self._end)
+        self._pieces.append(self.text[self._end : first])
+        self._end = last
 
     def _put_value(self, start: int, end: int, of_type: str | None, literal: str, at: int) -> None:
         """Read the sharding of an argument or result."""
@@ -335,7 +358,9 @@ class ShardingImport:
         told = result_types(text, brace)
         if not told or matching_bracket(text, brace) > end + len(tail) or is_nested(text, brace):
             return
-        _types, all_results = told
+        if len(found.ranks) > 1 and not found.hlo.is_tuple:
+            return  # one for several results means something else on control flow
+        _, all_results = told
         if not text.endswith("attributes ", 0, brace) and (all_results or len(found.ranks) == 1):
             self._results[tail, literal] = found, not all_results
 
