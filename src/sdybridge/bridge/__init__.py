@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdybridge.bridge.export import convert_to_hlo_sharding as convert_to_hlo_sharding
 from sdybridge.bridge.export import resolve_mesh as resolve_mesh
+from sdybridge.bridge.export import verify_for_export as verify_for_export
 from sdybridge.bridge.factorisation import SubDimInfo as SubDimInfo
 from sdybridge.bridge.factorisation import analyze_tile_assignment as analyze_tile_assignment
 from sdybridge.bridge.factorisation import get_axis_sizes as get_axis_sizes

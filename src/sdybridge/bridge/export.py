@@ -105,6 +105,26 @@ def resolve_mesh(sharding: TensorShardingAttr, mesh: MeshSource | None) -> MeshA
     )
 
 
+def verify_for_export(
+    sharding: TensorShardingAttr,
+    mesh: MeshAttr,
+    *,
+    rank: int | None = None,
+    manual_axes: Sequence[str] = (),
+) -> None:
+    """Check a sharding as `verify_sharding` does, but for single devices as XLA's export does.
+
+    Shardy's propagation may leave dimensions, without axes, in a sharding on a maximal mesh. The verifier
+    forbids them; the export only looks at the device.
+
+    Raises:
+        VerificationError: As `verify_sharding`.
+    """
+    if mesh.is_maximal and sharding.empty_axes:
+        return
+    verify_sharding(sharding, mesh, rank=rank, manual_axes=manual_axes)
+
+
 _MOST_DEVICES = (1 << 63) - 1
 _REPLICATED = [OpShardingType.REPLICATED]
 
@@ -114,7 +134,7 @@ def _convert(
     sharding: TensorShardingAttr, mesh: MeshAttr, manual_axes: tuple[str, ...], target: Target
 ) -> HloSharding:
     if not mesh.axes:
-        verify_sharding(sharding, mesh)
+        verify_for_export(sharding, mesh)
         if mesh.device_ids:
             return HloSharding.assign_device(mesh.device_ids[0])
         return HloSharding.replicate()

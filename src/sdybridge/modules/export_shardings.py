@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
+from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh, verify_for_export
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.attributes import Aliases, attribute_end, quote
@@ -43,7 +43,6 @@ from sdybridge.sdy import (
     TensorShardingPerValueAttr,
     locate,
     parse_prefix,
-    verify_sharding,
 )
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
@@ -185,6 +184,8 @@ class ShardingExport:
         text = self.text
         line_end = text.find("\n", at)
         types, values = parts[1::4], parts[3::4]
+        if "mhlo.sharding" in "".join(parts[2::4]):
+            return False
         if text.count("sdy.", start, line_end) != 2 * len(values):
             return False  # it has a name that `ARGUMENT` does not match
         counts = Counter(zip(types, values, strict=True))
@@ -230,7 +231,7 @@ class ShardingExport:
                 return True
             return False
         brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, clear)
-        if brace < 0 or hit["name"] != "sdy.sharding":
+        if brace < 0 or hit["name"] != "sdy.sharding" or text.find("mhlo.sharding", brace, start) >= 0:
             return False
         if hit.lastgroup == "value":
             context = type_before(text, brace, clear), hit["value"]
@@ -264,6 +265,7 @@ class ShardingExport:
             self._remove_entry(start, end)
         elif name == "sdy.sharding":
             attr = self._parse(at, end, site.value)
+            self._remove_old(brace, start)
             if isinstance(attr, TensorShardingAttr):
                 self._convert_value(site, brace, end, attr)
             elif attr.shardings:
@@ -271,6 +273,14 @@ class ShardingExport:
             else:  # an empty list is no sharding
                 self._remove_entry(start, end)
         return end
+
+    def _remove_old(self, brace: int, start: int) -> None:
+        """The new sharding takes the place of an HLO sharding that stands before it in its dictionary."""
+        if self.text.find("mhlo.sharding", brace, start) < 0:
+            return
+        old = find_entry(self.text, brace, "mhlo.sharding")
+        if old and old.span.start < start:
+            self.replace(*removal(self.text, old.span.start, old.span.end, self._end), "")
 
     def _convert_value(self, site: Site, brace: int, end: int, attr: TensorShardingAttr) -> None:
         """Convert the sharding of the argument or result whose dictionary opens at `brace`."""
@@ -344,7 +354,7 @@ class ShardingExport:
         try:
             for i, (sharding, value) in enumerate(zip(shardings, types, strict=True)):  # noqa: B007
                 mesh = resolve_mesh(sharding, meshes)
-                verify_sharding(sharding, mesh, rank=sharding_rank(value), manual_axes=manual_axes)
+                verify_for_export(sharding, mesh, rank=sharding_rank(value), manual_axes=manual_axes)
             key = (attr, manual_axes, self.meshes.scope_index(at))
             converted = self._converted.get(key)
             if converted is None:

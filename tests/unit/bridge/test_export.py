@@ -59,6 +59,7 @@ PLAIN = [
     ("<[]>", "[{}, {?}]", "{replicated}"),
     ("<[], device_ids=[0]>", "[]", "{maximal device=0}"),
     ("<[], device_ids=[5]>", "[]", "{maximal device=5}"),
+    ("<[], device_ids=[5]>", "[{}, {?}]", "{maximal device=5}"),  # Shardy's propagation leaves such
     (f"<[], device_ids=[{2**62}]>", "[]", f"{{maximal device={2**62}}}"),
     ('<["x"=1]>', "[{}, {}]", "{devices=[1,1]<=[1]}"),
     ('<["x"=1]>', '[{"x"}, {}]', "{devices=[1,1]<=[1]}"),
@@ -246,7 +247,8 @@ def test_unknown_mesh(meshes: object, said: str) -> None:
         (XY, '[{"x"}, {"x"}]', [], "duplicate-axis"),
         ('<["x"=4]>', '[{"x":(1)2}, {"x":(2)4}]', [], "sub-axis-divides"),
         ('<["x"=4]>', '[{"x"}, {"x":(1)2}]', [], "whole-and-part"),
-        ("<[], device_ids=[3]>", "[{}]", [], "maximal-rank"),
+        ("<[], device_ids=[3]>", '[{"x"}]', [], "maximal-rank"),
+        ("<[], device_ids=[3]>", '[], replicated={"x"}', [], "maximal-rank"),
         ("<[]>", '[{"x"}]', [], "unknown-axis"),
     ],
 )
