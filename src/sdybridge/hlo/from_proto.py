@@ -55,13 +55,10 @@ def _message(source: op_sharding_pb2.OpSharding | Message | bytes) -> op_shardin
             return op_sharding_pb2.OpSharding.FromString(bytes(source))
         if hasattr(source, "SerializeToString"):
             return op_sharding_pb2.OpSharding.FromString(source.SerializeToString())
-    except (DecodeError, EncodeError) as error:
+    except (DecodeError, EncodeError):
         raise ProtoError(
             "the bytes are no OpSharding",
-            notes=[
-                f"protobuf says: {error}",
-                "strings in it must be UTF-8, and tuples nest at most 100 deep",
-            ],
+            notes=[f"strings in one are UTF-8, and tuples nest at most {MAX_TUPLE_DEPTH} deep"],
         ) from None
     raise TypeError(f"source must be an OpSharding message or bytes, not {type(source).__name__}")
 

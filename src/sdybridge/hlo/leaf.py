@@ -158,7 +158,7 @@ def _tiled(p: Lexer, leaf: Leaf) -> HloSharding:
         raise _error(
             p,
             f"{len(types)} types need as many dimensions, the grid {shortened(tuple(leaf.dims))} has {rank}",
-            leaf.spans["types"],
+            replicate or leaf.spans["types"],
         )
     try:
         return HloSharding.subgroup(grid, types)

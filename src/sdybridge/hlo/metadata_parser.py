@@ -102,7 +102,7 @@ def _value(p: Lexer, name: str) -> Any:
 
 def _profile_types(p: Lexer) -> tuple[int, ...]:
     """`'{' [INT (',' INT)*] '}'`."""
-    p.expect("{", f"write {{{p.lexeme}}}" if p.kind == "integer" else None)
+    p.expect("{", "write the number in braces" if p.kind == "integer" else None)
     numbers: list[int] = []
     while (not numbers and not p.at("}")) or p.take(","):
         start = p.start

@@ -170,7 +170,7 @@ def _devices(p: Lexer, leaf: Leaf) -> None:
 
 def _iota(p: Lexer, leaf: Leaf) -> None:
     start = p.start
-    p.expect("[", f"write [{p.lexeme}]" if p.kind == "integer" else None)
+    p.expect("[", "write the number in brackets" if p.kind == "integer" else None)
     _sizes(p, leaf, "reshape_dims")
     p.expect("]", "add a ']'")
     leaf.spans["reshape_dims"] = Span(start, p.pos)
@@ -232,7 +232,7 @@ def _type_list(p: Lexer, target: Target) -> list[OpShardingType]:
         return types
     while True:
         if p.lexeme not in _TYPES:
-            raise _no_type(p)
+            raise _no_type(p, target)
         if p.at("unreduced"):
             _check_unreduced(p, target)
         types.append(_TYPES[p.lexeme])
@@ -250,13 +250,14 @@ def _check_unreduced(p: Lexer, target: Target) -> None:
         )
 
 
-def _no_type(p: Lexer) -> ParseError:
+def _no_type(p: Lexer, target: Target) -> ParseError:
     if p.at("}"):
         return p.expected("a type", "remove the ','")
-    meant = closest(p.lexeme, list(_TYPES)) if p.kind == "word" else None
+    known = [name for name in _TYPES if name != "unreduced" or target is not Target.CLASSIC]
+    meant = closest(p.lexeme, known) if p.kind == "word" else None
     return p.error(
         f"expected the type of a dimension{p.after()}, found {p.found()}",
-        notes=[f"the types are {', '.join(_TYPES)}"],
+        notes=[f"the types are {', '.join(known)}"],
         help=None if meant is None else f"did you mean {meant}?",
     )
 

@@ -553,6 +553,12 @@ class HloSharding:
             return self._metadata
         return (*self._metadata, OpMetadata(op_type=REDUCTION_OP_TYPE, op_name=self._reduction_op.name))
 
+    def __copy__(self) -> HloSharding:
+        return self
+
+    def __deepcopy__(self, memo: object) -> HloSharding:
+        return self
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
