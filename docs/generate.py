@@ -98,6 +98,8 @@ def parts() -> dict[str, Callable[[], str]]:
         "help": lambda: help_of(),
         "help-convert": lambda: help_of("convert"),
         "help-export": lambda: help_of("export"),
+        "help-import": lambda: help_of("import"),
+        "help-roundtrip": lambda: help_of("roundtrip"),
         "names": names_of_package,
         "api": lambda: "\n\n".join(map(module_api, API_MODULES)),
     }

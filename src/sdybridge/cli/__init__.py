@@ -12,9 +12,12 @@ from sdybridge.cli.terminal import show_error
 from sdybridge.errors import SdyBridgeError
 
 _COMMANDS = {
-    "convert": "Convert one sharding, and show what the conversion loses.",
+    "convert": "Convert one sharding either way, and show what is lost.",
     "export": "Convert a whole program from Shardy shardings to HLO shardings.",
+    "import": "Convert a whole program from HLO shardings to Shardy shardings.",
+    "roundtrip": "Export a program, import it back, and compare its shardings.",
 }
+_FILES = {"import": "import_"}
 
 
 class _LazyGroup(click.Group):
@@ -26,7 +29,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"sdybridge.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(
+            f"sdybridge.cli.{_FILES.get(cmd_name, cmd_name)}"
+        ).command
         return command
 
     def resolve_command(
@@ -60,7 +65,9 @@ def cli() -> None:
     \b
     Examples:
       sdybridge convert '[{"y"}, {}]' --mesh x=2,y=4
+      sdybridge convert '{devices=[4,2]<=[2,4]T(1,0)}'
       sdybridge export step.mlir -o step.hlo.mlir
+      sdybridge import step.hlo.mlir --mesh x=2,y=4 -o step.mlir
       cat step.mlir | sdybridge export - | less
     """  # noqa: D301  (click reads the escape)
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh
-from sdybridge.cli.options import MeshType, target_option
+from sdybridge.bridge import (
+    convert_to_hlo_sharding,
+    convert_to_sdy_sharding,
+    export_losses,
+    import_losses,
+    infer_mesh,
+    resolve_mesh,
+)
+from sdybridge.cli.notation import Notation, notation_of, read_hlo
+from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
 from sdybridge.cli.terminal import read_text
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
@@ -18,59 +26,129 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from sdybridge.bridge import InferredMeshes, Loss
     from sdybridge.hlo import HloSharding
 
+Known = dict[str, MeshAttr] | MeshAttr | None
+"""The meshes of `--mesh`: by name, one for every name, or none."""
 
-@click.command("convert", short_help="Convert one sharding, and show what the conversion loses.")
+
+class Ranks(click.ParamType[tuple[int, ...]]):
+    """The rank of a tensor, or of each of several: `2` or `2,0,1`."""
+
+    name = "ranks"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """The ranks."""
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(part.isdecimal() and len(part) < 4 for part in parts):
+            self.fail(f"{value!r} is no rank; write 2, or 2,0,1 for the elements of a tuple", param, ctx)
+        return tuple(map(int, parts))
+
+
+class Options(NamedTuple):
+    """What the options of the command say."""
+
+    known: Known
+    to: str | None
+    manual_axes: tuple[str, ...]
+    axis_names: tuple[str, ...]
+    ranks: tuple[int, ...]
+    open_dims: bool
+    target: Target
+
+
+class Converted(NamedTuple):
+    """One sharding in both notations.
+
+    Attributes:
+        sdy: The Shardy form, one for each value of an HLO tuple.
+        meshes: The mesh that each of them is on.
+        hlo: The HLO form; None where only the Shardy form was asked for.
+        losses: What the conversion loses.
+    """
+
+    sdy: tuple[TensorShardingAttr, ...]
+    meshes: tuple[MeshAttr, ...]
+    hlo: HloSharding | None
+    losses: tuple[Loss, ...]
+
+
+@click.command("convert", short_help="Convert one sharding either way, and show what is lost.")
 @click.argument("text")
 @click.option(
     "--mesh",
     "meshes",
     type=MeshType(),
     multiple=True,
-    help="The mesh that the sharding is on: x=2,y=4 or a full <[...]>; repeat as @name=... for several.",
+    help="The mesh that the sharding is on: x=2,y=4 or a full <[...]>; repeat as @name=... for several. An "
+    "HLO sharding does without: a mesh is inferred, and written into the result.",
 )
 @click.option(
     "--to",
-    type=click.Choice(["hlo", "proto-hex", "proto-base64", "json"]),
-    default="hlo",
-    show_default=True,
-    help="What to write.",
+    type=click.Choice(["sdy", "hlo", "proto-hex", "proto-base64", "json"]),
+    help="What to write; by default the notation that TEXT is not in.",
 )
-@click.option("--manual-axes", metavar="NAMES", default="", help="Axes that are manual here: x,y.")
+@click.option(
+    "--manual-axes", type=Names(), default="", help="Of a Shardy sharding: axes that are manual here."
+)
+@click.option("--rank", "ranks", type=Ranks(), default=(), help="Of an HLO sharding: the rank of the tensor.")
+@click.option("--open", "open_dims", is_flag=True, help="Of an HLO sharding: let its dimensions be open.")
+@click.option("--axis-names", type=Names(), default="", help="Names for the axes of an inferred mesh.")
 @target_option
 @click.option("-q", "--quiet", is_flag=True, help="Do not list losses on standard error.")
 def command(
     text: str,
     meshes: tuple[tuple[str | None, MeshAttr], ...],
-    to: str,
-    manual_axes: str,
+    to: str | None,
+    manual_axes: tuple[str, ...],
+    ranks: tuple[int, ...],
+    axis_names: tuple[str, ...],
     target: Target,
     *,
+    open_dims: bool,
     quiet: bool,
 ) -> None:
-    """Convert one sharding, and show what the conversion loses.
+    """Convert one sharding, either way, and show what the conversion loses.
 
-    TEXT is a Shardy sharding in any of its forms, or just its dimensions; - converts each line of standard
-    input.
+    TEXT is a Shardy sharding in any of its forms, or just its dimensions; or an HLO sharding, as text or as
+    the bytes of its proto (hexadecimal, base64, or escaped as MLIR prints them). - converts each line of
+    standard input; HLO shardings on several lines share one inferred mesh.
 
     \b
     Examples:
       sdybridge convert '[{"y"}, {}]' --mesh x=2,y=4
       sdybridge convert '#sdy.sharding<@mesh, [{"x":(1)2, ?}]>' --mesh x=8 --to json
       sdybridge convert '<@m, [{"x"}]>' --mesh '@m=<["x"=4], device_ids=[3,1,2,0]>' --to proto-hex
+      sdybridge convert '{devices=[4,2]<=[2,4]T(1,0)}' --axis-names x,y
+      sdybridge convert '{devices=[3,4]<=[2,3,2]T(1,0,2)}' --mesh data=2,model=6
+      sdybridge convert 08031a0202024a0104520100 --to hlo
     """  # noqa: D301  (click reads the escape)
-    known = _known_meshes(meshes)
-    names = tuple(filter(None, (name.strip() for name in manual_axes.split(","))))
+    options = Options(known_meshes(meshes), to, manual_axes, axis_names, ranks, open_dims, target)
     source = read_text("-") if text == "-" else Source(text, "<text>")
-    for line in _lines(source.text) if text == "-" else [Span(0, len(text))]:
-        sharding, mesh, hlo = _convert(source, line, known, names, target)
-        click.echo(_render(sharding, mesh, hlo, to, target))
+    lines = list(_lines(source.text)) if text == "-" else [Span(0, len(text))]
+    hlo = _read_hlo(source, lines, target)
+    inferred = _infer(source, hlo, options)
+    for line in lines:
+        sharding = hlo.get(line)
+        if isinstance(sharding, SdyBridgeError):
+            raise sharding
+        if sharding is None:
+            converted = _export(source, line, options)
+        else:
+            converted = _import(source, line, sharding, inferred, options)
+        click.echo(_render(converted, to or ("hlo" if sharding is None else "sdy"), target))
         if not quiet and to != "json":
-            for loss in export_losses(sharding, mesh, target=target):
-                label = click.style(f"lost {loss.kind.value}:", fg="yellow")
+            for loss in converted.losses:
+                kind = loss.kind.value.removeprefix("chosen-")
+                verb = "lost" if kind == loss.kind.value else "chose"
+                label = click.style(f"{verb} {kind}:", fg="yellow")
                 click.echo(f"{label} {loss.detail} ({loss.kind.explanation})", err=True)
 
 
@@ -83,29 +161,24 @@ def _lines(text: str) -> Iterator[Span]:
         start += len(line) + 1
 
 
-def _known_meshes(
-    meshes: tuple[tuple[str | None, MeshAttr], ...],
-) -> Mapping[str, MeshAttr] | MeshAttr | None:
-    """One unnamed mesh stands for every name; several need names."""
-    if len(meshes) == 1 and meshes[0][0] is None:
-        return meshes[0][1]
-    known = {}
-    for name, mesh in meshes:
-        if name is None:
-            raise click.UsageError("several meshes need names: --mesh @first=x=2 --mesh @second=y=4")
-        if name in known:
-            raise click.UsageError(f"the mesh @{name} is given twice")
-        known[name] = mesh
-    return known or None
+def _read_hlo(
+    source: Source, lines: Sequence[Span], target: Target
+) -> dict[Span, HloSharding | SdyBridgeError]:
+    """The HLO shardings among the lines, or what is wrong with them, which is said when it is their turn."""
+    read: dict[Span, HloSharding | SdyBridgeError] = {}
+    for line in lines:
+        notation = notation_of(source.text[line.start : line.end])
+        if notation is not Notation.SDY:
+            try:
+                read[line] = read_hlo(source, line, notation, target)
+            except SdyBridgeError as error:
+                read[line] = error
+    return read
 
 
-def _convert(
-    source: Source,
-    line: Span,
-    known: Mapping[str, MeshAttr] | MeshAttr | None,
-    manual_axes: tuple[str, ...],
-    target: Target,
-) -> tuple[TensorShardingAttr, MeshAttr, HloSharding]:
+def _export(source: Source, line: Span, options: Options) -> Converted:
+    """The HLO form of the Shardy sharding on a line; if that is not asked for, only the sharding."""
+    known, target = options.known, options.target
     text = source.text[line.start : line.end].rstrip()
     line = Span(line.start, line.start + len(text))
     text = text.lstrip()
@@ -115,8 +188,10 @@ def _convert(
         shift -= len("<@mesh, ")
     try:
         sharding = TensorShardingAttr.from_string(text, target=target)
+        if options.to == "sdy":
+            return Converted((sharding,), (), None, ())
         mesh = resolve_mesh(sharding, known)
-        hlo = convert_to_hlo_sharding(sharding, mesh, manual_axes=manual_axes, target=target)
+        hlo = convert_to_hlo_sharding(sharding, mesh, manual_axes=options.manual_axes, target=target)
     except VerificationError as error:
         if error.rule == "unknown-mesh":
             name = f"{symbol(str(sharding.mesh_or_ref))}=" if isinstance(known, dict) else ""
@@ -127,7 +202,78 @@ def _convert(
         if error.span and error.span.start + shift >= line.end:
             error.message = error.message.replace("found '>'", "found the end of the text")
         raise error.located(source, _shifted(error.span, shift, line)) from None
-    return sharding, mesh, hlo
+    return Converted((sharding,), (mesh,), hlo, export_losses(sharding, mesh, target=target))
+
+
+def _infer(
+    source: Source, hlo: Mapping[Span, HloSharding | SdyBridgeError], options: Options
+) -> InferredMeshes:
+    """The meshes for all HLO shardings that are to be imported."""
+    wanted = {}
+    if options.to in {None, "sdy", "json"}:
+        wanted = {line: one for line, one in hlo.items() if not isinstance(one, SdyBridgeError)}
+    try:
+        return infer_mesh(wanted.values(), mesh=options.known, axis_names=options.axis_names)
+    except SdyBridgeError as whole:
+        for line, sharding in wanted.items():  # the first one that has an error by itself
+            try:
+                infer_mesh([sharding], mesh=options.known, axis_names=options.axis_names)
+            except SdyBridgeError as error:
+                raise error.located(source, line) from None
+        raise whole from None
+
+
+def _import(
+    source: Source, line: Span, hlo: HloSharding, inferred: InferredMeshes, options: Options
+) -> Converted:
+    """The Shardy form of the HLO sharding on a line, if that is asked for."""
+    if options.to not in {None, "sdy", "json"}:
+        return Converted((), (), hlo, ())
+    leaves = hlo.tuple_elements if hlo.is_tuple else (hlo,)
+    ranks: tuple[int | None, ...] = options.ranks or (None,)
+    ranks = ranks * len(leaves) if len(ranks) == 1 else ranks
+    if len(ranks) != len(leaves):
+        raise click.UsageError(f"--rank has {len(ranks)} ranks, and the tuple has {len(leaves)} elements")
+    meshes = tuple([_mesh_of(leaf, inferred, options.known) for leaf in leaves])
+    losses: list[Loss] = []
+    shardings = []
+    try:
+        for leaf, mesh, rank in zip(leaves, meshes, ranks, strict=True):
+            name = inferred.mesh_name(leaf) if options.known is not None else None
+            sharding = convert_to_sdy_sharding(
+                leaf,
+                mesh,
+                rank=rank,
+                mesh_name=name,
+                device_id_to_maximal_mesh_name=None if name is None else _names(inferred),
+                open_dims=options.open_dims,
+                target=options.target,
+            )
+            shardings.append(sharding)
+            losses += import_losses(leaf, mesh, open_dims=options.open_dims, target=options.target)
+    except SdyBridgeError as error:
+        if isinstance(error, VerificationError) and error.help and "rank=" in error.help:
+            error.help = "give the number of dimensions of the tensor, such as --rank 2"
+        raise error.located(source, line) from None
+    return Converted(tuple(shardings), meshes, hlo, tuple(losses))
+
+
+def _mesh_of(leaf: HloSharding, inferred: InferredMeshes, known: Known) -> MeshAttr:
+    """The mesh to import on: a known one if there are any, even if the sharding does not fit on it."""
+    mesh = inferred.mesh(leaf)
+    given = [known] if isinstance(known, MeshAttr) else list((known or {}).values())
+    if not given or mesh in given or leaf.is_single_device:
+        return mesh
+    return given[0]
+
+
+def _names(inferred: InferredMeshes) -> dict[int, str]:
+    """The name of the mesh that stands for each single device."""
+    return {
+        mesh.device_ids[0]: name
+        for name, mesh in inferred.meshes.items()
+        if not mesh.axes and mesh.device_ids
+    }
 
 
 def _shifted(span: Span | None, shift: int, line: Span) -> Span:
@@ -138,7 +284,12 @@ def _shifted(span: Span | None, shift: int, line: Span) -> Span:
     return Span(start, end)
 
 
-def _render(sharding: TensorShardingAttr, mesh: MeshAttr, hlo: HloSharding, to: str, target: Target) -> str:
+def _render(converted: Converted, to: str, target: Target) -> str:
+    sdy, meshes, hlo, losses = converted
+    if to == "sdy" and len(sdy) != 1:
+        return f"#sdy.sharding_per_value<[{', '.join([sharding.stripped for sharding in sdy])}]>"
+    if to == "sdy" or hlo is None:
+        return str(sdy[0])
     if to == "hlo":
         return hlo.to_string(include_metadata=target is Target.NEWER, target=target)
     data = hlo.to_proto_bytes(target=target)
@@ -146,17 +297,16 @@ def _render(sharding: TensorShardingAttr, mesh: MeshAttr, hlo: HloSharding, to: 
         return data.hex()
     if to == "proto-base64":
         return base64.b64encode(data).decode()
-    losses = [
-        {"kind": loss.kind.value, "path": list(loss.path), "detail": loss.detail}
-        for loss in export_losses(sharding, mesh, target=target)
-    ]
+    one = len(sdy) == 1 and not hlo.is_tuple
     return json.dumps(
         {
-            "sharding": str(sharding),
-            "mesh": str(mesh),
+            "sharding": str(sdy[0]) if one else [str(sharding) for sharding in sdy],
+            "mesh": str(meshes[0]) if one else [str(mesh) for mesh in meshes],
             "target": target.value,
             "hlo": str(hlo),
             "proto_hex": data.hex(),
-            "losses": losses,
+            "losses": [
+                {"kind": loss.kind.value, "path": list(loss.path), "detail": loss.detail} for loss in losses
+            ],
         }
     )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.options import target_option
+from sdybridge.cli.summary import as_json, describe, plural
 from sdybridge.cli.terminal import ProgressBar, read_text, write_text
-from sdybridge.modules import ConstraintForm, ExportResult, export_module
+from sdybridge.modules import ConstraintForm, export_module
 
 if TYPE_CHECKING:
-    from sdybridge.source import Source
     from sdybridge.target import Target
 
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="Give {replicated} to while, case and if without a sharding, as XLA does.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
-@click.option("--json", "as_json", is_flag=True, help="The summary on standard error as JSON.")
+@click.option("--json", "in_json", is_flag=True, help="The summary on standard error as JSON.")
 def command(
     file: str,
     output: str | None,
@@ -43,7 +43,7 @@ def command(
     portable: bool,
     add_missing_sharding_to_control_flow: bool,
     quiet: bool,
-    as_json: bool,
+    in_json: bool,
 ) -> None:
     """Convert a whole program from Shardy shardings to HLO shardings.
 
@@ -70,62 +70,10 @@ def command(
         )
     seconds = time.perf_counter() - start
     write_text(output, result.text)
-    if as_json:
-        click.echo(json.dumps(_summary(result, source, seconds), indent=2), err=True)
+    if in_json:
+        summary = as_json(result, source, seconds, added_replicated=result.added)
+        click.echo(json.dumps(summary, indent=2), err=True)
     elif not quiet:
-        click.echo(_describe(result, source, seconds), err=True)
-
-
-def _summary(result: ExportResult, source: Source, seconds: float) -> dict[str, object]:
-    """The summary for machines; the keys are stable."""
-    return {
-        "file": source.name,
-        "sites": result.sites,
-        "meshes": {name: mesh.stripped for name, mesh in result.meshes.items()},
-        "operations": dict(result.operations),
-        "added_replicated": result.added,
-        "shardings": [
-            {
-                "before": sharding.before,
-                "after": sharding.after,
-                "count": sharding.count,
-                "first": "{}:{}".format(*source.location(sharding.first)),
-                "losses": [{"kind": loss.kind.value, "detail": loss.detail} for loss in sharding.losses],
-            }
-            for sharding in result.shardings
-        ],
-        "losses": {kind: count for kind, count, _ in _losses_by_kind(result)},
-        "seconds": round(seconds, 6),
-    }
-
-
-def _losses_by_kind(result: ExportResult) -> list[tuple[str, int, str]]:
-    """Each kind of loss with how many sites have it, and its explanation."""
-    counts: dict[str, tuple[int, str]] = {}
-    for sharding in result.shardings:
-        for kind in dict.fromkeys(loss.kind for loss in sharding.losses):
-            counts[kind.value] = counts.get(kind.value, (0, ""))[0] + sharding.count, kind.explanation
-    return [(kind, count, explanation) for kind, (count, explanation) in counts.items()]
-
-
-def _describe(result: ExportResult, source: Source, seconds: float) -> str:
-    counts = [
-        _plural(result.sites, "site"),
-        _plural(len(result.shardings), "distinct sharding"),
-        _plural(len(result.meshes), "mesh", "meshes"),
-    ]
-    lines = [f"{source.name}: {', '.join(counts)}, {seconds * 1e3:.1f} ms"]
-    rewritten = ", ".join(f"{count} {name}" for name, count in sorted(result.operations.items()))
-    if rewritten:
-        lines.append(f"  rewritten: {rewritten}")
-    if result.added:
-        lines.append(f"  added:     {{replicated}} on {_plural(result.added, 'control-flow operation')}")
-    losses = _losses_by_kind(result)
-    width = max((len(kind) for kind, _, _ in losses), default=0)
-    for i, (kind, count, explanation) in enumerate(losses):
-        lines.append(f"  {'lost:     ' if i == 0 else ' ' * 10} {kind:<{width}} at {count:>6}: {explanation}")
-    return "\n".join(lines)
-
-
-def _plural(count: int, noun: str, nouns: str | None = None) -> str:
-    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+        operations = plural(result.added, "control-flow operation")
+        details = [f"added:     {{replicated}} on {operations}"] if result.added else []
+        click.echo(describe(result, source, seconds, details), err=True)

@@ -19,6 +19,24 @@ target_option = click.option(
     help="The XLA to write for: current releases, classic (before unreduced shardings), or newer (main).",
 )
 
+
+class Names(click.ParamType[tuple[str, ...]]):
+    """Names with commas between them."""
+
+    name = "names"
+
+    def convert(
+        self,
+        value: object,
+        param: click.Parameter | None,  # noqa: ARG002
+        ctx: click.Context | None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """The names, without the white space around them."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(filter(None, (name.strip() for name in str(value).split(","))))
+
+
 _SHORT_AXIS = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^"=,\s]+))\s*=\s*(?P<size>\d+)\s*')
 
 
@@ -61,3 +79,19 @@ def _short_form(text: str) -> dict[str, int]:
             raise ValueError(text)
         sizes[name] = int(axis["size"])
     return sizes
+
+
+def known_meshes(
+    meshes: tuple[tuple[str | None, MeshAttr], ...],
+) -> dict[str, MeshAttr] | MeshAttr | None:
+    """The meshes of `--mesh`, which may be repeated: one may have no name, several need names."""
+    if len(meshes) == 1 and meshes[0][0] is None:
+        return meshes[0][1]
+    known = {}
+    for name, mesh in meshes:
+        if name is None:
+            raise click.UsageError("several meshes need names: --mesh @first=x=2 --mesh @second=y=4")
+        if name in known:
+            raise click.UsageError(f"the mesh @{name} is given twice")
+        known[name] = mesh
+    return known or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.converted import ConvertedModule as ConvertedModule
 from sdybridge.modules.converted import ConvertedSharding as ConvertedSharding
 from sdybridge.modules.export import ExportResult as ExportResult
 from sdybridge.modules.export import export_module as export_module

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sdybridge.bridge import LossKind
 from sdybridge.modules.export import ExportResult, export_module
 from sdybridge.modules.export_operations import ConstraintForm
 from sdybridge.modules.import_ import ImportResult, import_module
@@ -31,7 +32,8 @@ class RoundTripSharding:
         after: What that is imported as; None if it stands where the import leaves it alone.
         count: At how many places the sharding stands.
         first: The offset of the first of them.
-        losses: What the export drops, and then what the import drops or has to choose.
+        losses: What the export drops, and then what the import drops or has to choose; without the axis names
+            where the program's own meshes bring them back.
     """
 
     before: Shardings
@@ -123,13 +125,12 @@ def round_trip(
     imported = import_module(exported.text, name=f"{name} (exported)", mesh=meshes, target=target)
     again = export(imported.text, f"{name} (imported)")
     back = {_key(sharding.before, _values(sharding.after)): sharding for sharding in imported.shardings}
-    return RoundTrip(
-        exported, imported, again, tuple([_compared(sharding, back) for sharding in exported.shardings])
-    )
+    shardings = [_compared(sharding, back, keep_meshes=keep_meshes) for sharding in exported.shardings]
+    return RoundTrip(exported, imported, again, tuple(shardings))
 
 
 def _compared(
-    sharding: ConvertedSharding, back: dict[tuple[object, ...], ConvertedSharding]
+    sharding: ConvertedSharding, back: dict[tuple[object, ...], ConvertedSharding], *, keep_meshes: bool
 ) -> RoundTripSharding:
     before = _values(sharding.before)
     found = back.get(_key(sharding.after, before))
@@ -139,7 +140,11 @@ def _compared(
         after=_values(found.after) if found else None,
         count=sharding.count,
         first=sharding.first,
-        losses=(*sharding.losses, *(found.losses if found else ())),
+        losses=tuple(
+            loss
+            for loss in (*sharding.losses, *(found.losses if found else ()))
+            if not (keep_meshes and loss.kind is LossKind.AXIS_NAMES)
+        ),
     )
 
 
