@@ -5,10 +5,13 @@ Source: `HloSharding::FromProto` in xla's `hlo/ir/hlo_sharding.cc`.
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ProtoError, SdyBridgeError, VerificationError
 from sdybridge.hlo.checks import MAX_GRID_RANK, as_permutation, as_sizes, shortened
+from sdybridge.hlo.iota import IotaTileAssignment
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup, ShardGroupKind
 from sdybridge.hlo.metadata import PRINTED_FIELDS, OpMetadata, take_reduction_op
 from sdybridge.hlo.sharding import HloSharding
@@ -68,7 +71,7 @@ def _sharding(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> 
         raise _error(path, "named_sharding", "a sharding over a named mesh is not read yet")
     metadata = tuple([_metadata(entry) for entry in proto.metadata])
     reduction_op = ReductionOp.SUM
-    if target is Target.NEWER:
+    if metadata and target is Target.NEWER:
         metadata, reduction_op = take_reduction_op(metadata, last_wins=False)
     type_ = _TYPES.get(proto.type)
     if type_ is _TUPLE:
@@ -169,25 +172,32 @@ def _check_one_form(proto: op_sharding_pb2.OpSharding, path: Path) -> None:
 
 
 def _iota(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
-    dims, total = _dims(proto)
-    sizes = as_sizes(proto.iota_reshape_dims, "iota_reshape_dims")
-    perm = as_permutation(proto.iota_transpose_perm, len(sizes), "iota_transpose_perm")
-    counted = 1
-    for size in sizes:
-        counted *= size
+    dims, sizes = tuple(proto.tile_assignment_dimensions), tuple(proto.iota_reshape_dims)
+    # Long lists, nearly all ones, are not worth remembering.
+    build = _known_iota if len(dims) + len(sizes) <= MAX_GRID_RANK else _checked_iota
+    return TileAssignment._from_iota(build(dims, sizes, tuple(proto.iota_transpose_perm)))
+
+
+def _checked_iota(dims: tuple[int, ...], sizes: tuple[int, ...], perm: tuple[int, ...]) -> IotaTileAssignment:
+    total = _num_devices(dims)
+    counted = math.prod(as_sizes(sizes, "iota_reshape_dims"))
+    as_permutation(perm, len(sizes), "iota_transpose_perm")
     if counted != total:
         raise VerificationError(
             f"iota_reshape_dims: {shortened(sizes)} count {counted} devices, but the grid "
             f"{shortened(dims)} has {total}",
             rule="iota-size",
         )
-    if len(sizes) > MAX_GRID_RANK:  # nearly all of them are 1; not a list to remember
-        return TileAssignment.iota(dims, sizes, perm)
-    return TileAssignment._from_known_iota(dims, sizes, perm)
+    return IotaTileAssignment(dims, sizes, perm)
+
+
+# A program has few grids, and each of them many times.
+_known_iota = functools.lru_cache(maxsize=4096)(_checked_iota)
 
 
 def _listed(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
-    dims, total = _dims(proto)
+    dims = tuple(proto.tile_assignment_dimensions)
+    total = _num_devices(dims)
     devices = proto.tile_assignment_devices
     if len(devices) != total:
         raise VerificationError(
@@ -199,18 +209,14 @@ def _listed(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
     return TileAssignment._from_known_array(np.fromiter(devices, np.int64, len(devices)).reshape(dims))
 
 
-def _dims(proto: op_sharding_pb2.OpSharding) -> tuple[tuple[int, ...], int]:
-    """The shape of the grid, and the number of devices in it."""
-    dims = as_sizes(proto.tile_assignment_dimensions, "tile_assignment_dimensions")
+def _num_devices(dims: tuple[int, ...]) -> int:
+    as_sizes(dims, "tile_assignment_dimensions")
     if len(dims) > MAX_GRID_RANK:
         raise VerificationError(
             f"tile_assignment_dimensions: a grid has at most {MAX_GRID_RANK} dimensions, not {len(dims)}",
             rule="grid-rank",
         )
-    total = 1
-    for size in dims:
-        total *= size
-    return dims, total
+    return math.prod(dims)
 
 
 def _types(
