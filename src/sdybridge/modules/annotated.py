@@ -10,7 +10,7 @@ from sdybridge.errors import ParseError
 from sdybridge.modules import result_types as of_operation
 from sdybridge.modules.lexer import BARE_ID, SUFFIX_ID
 from sdybridge.modules.reader import parse_operations
-from sdybridge.modules.signature import result_types, value_type
+from sdybridge.modules.signature import TYPE, result_types, value_type
 from sdybridge.modules.sites import is_balanced
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _VALUES = rf"%{SUFFIX_ID}(?::\d++)?+(?:, %{SUFFIX_ID}(?::\d++)?+)*+"
 _START = re.compile(rf"[ \t]*+(?:({_VALUES}) = )?+\"?+({BARE_ID})(?=[ \"(])")
 _VALUE = re.compile(rf"%{SUFFIX_ID}(?::(\d++))?+")
+_TYPE_ALIAS = re.compile(rf"^[ \t]*+(!{SUFFIX_ID})[ \t]*+=[ \t]*+({TYPE})", re.MULTILINE)
 _MOST_RESULTS = 10_000
 
 
@@ -49,6 +50,14 @@ class Dictionaries:
 
     def at(self, brace: int) -> Annotated | None:
         """What the dictionary that opens at `brace` is about; None if that cannot be told."""
+        found = self._next_to(brace) or self._all.get(brace)
+        if found and any(of_type and of_type.startswith("!") for of_type in found.types):
+            types = [of_type and self._type_aliases.get(of_type, of_type) for of_type in found.types]
+            return Annotated(found.is_value, tuple(types))
+        return found
+
+    def _next_to(self, brace: int) -> Annotated | None:
+        """What the text next to the dictionary tells."""
         text = self._source.text
         of_value = value_type(text, brace)
         if of_value is not None:
@@ -61,7 +70,15 @@ class Dictionaries:
             count = _count_results(text, brace)
             if count is not None and count <= _MOST_RESULTS:
                 return Annotated(False, types if len(types) == count else types[-1:] * count)
-        return self._all.get(brace)
+        return None
+
+    @functools.cached_property
+    def _type_aliases(self) -> dict[str, str]:
+        """The types that `!name = ...` define, by name."""
+        aliases: dict[str, str] = {}
+        for name, of_type in _TYPE_ALIAS.findall(self._source.text):
+            aliases[name] = aliases.get(of_type, of_type)
+        return aliases
 
     @functools.cached_property
     def _all(self) -> dict[int, Annotated]:

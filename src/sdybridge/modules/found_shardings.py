@@ -133,11 +133,24 @@ class FoundShardings:
         key = (literal, form, ranks, open_dims)
         found = self._found.get(key)
         if found is None:
-            found = Found(self.parse(literal, at), form, ranks, open_dims, at, literal)
+            hlo = self.parse(literal, at)
+            if form is Form.VALUE and hlo.is_tuple:
+                raise self._several(hlo, literal, at)
+            found = Found(hlo, form, ranks, open_dims, at, literal)
             for i, (leaf, rank) in enumerate(zip(found.leaves, ranks, strict=True)):
                 self._check_rank(leaf, rank, types[i], found, i)
             self._found[key] = found
         return found
+
+    def _several(self, hlo: HloSharding, literal: str, at: int) -> VerificationError:
+        """The error about a tuple where there is one value."""
+        return VerificationError(
+            "an argument or result takes one sharding, not a tuple of them",
+            rule="sharding-kind",
+            source=self.source,
+            span=self.span(literal, at),
+            help=f"write `{hlo.tuple_elements[0]}`" if len(hlo.tuple_elements) == 1 else None,
+        )
 
     def _check_rank(
         self, leaf: HloSharding, rank: int | None, of_type: str | None, found: Found, index: int

@@ -40,12 +40,12 @@ def parse_hlo_attribute(literal: str, *, target: Target = Target.CURRENT) -> Hlo
 
 
 def element_span(literal: str, index: int) -> Span:
-    """Where the element of that number stands in a literal that holds the text of a tuple; else all of it.
+    """Where an element stands in a literal that holds the text of a tuple; else all that is inside it.
 
     >>> element_span('"{{replicated}, {manual}}"', 1)
     Span(start=16, end=24)
     """
-    whole = Span(0, len(literal))
+    whole = Span(1, len(literal) - 1)
     value = unescape(literal)
     inside = value.strip()
     if not inside.startswith("{") or not inside[1:].lstrip().startswith("{"):

@@ -317,15 +317,6 @@ class ShardingImport:
 
     def _value(self, of_type: str | None, literal: str, at: int) -> Found:
         """The sharding of a closed argument or result, which the caller counts."""
-        hlo = self.found.parse(literal, at)
-        if hlo.is_tuple:
-            raise VerificationError(
-                "an argument or result takes one sharding, not a tuple of them",
-                rule="sharding-kind",
-                source=self.source,
-                span=Span(at, at + len(literal)),
-                help=f"write `{hlo.tuple_elements[0]}`" if len(hlo.tuple_elements) == 1 else None,
-            )
         found = self.found.add(literal, at, Form.VALUE, (of_type,))
         if of_type is not None:
             self._values[of_type, literal] = found
@@ -344,7 +335,9 @@ class ShardingImport:
                 source=self.source,
                 span=Span(at, at + len(literal)),
                 notes=[_UNPACK] if len(types) == 1 and (types[0] or "").startswith("tuple<") else [],
-                help=f"list {len(types)}, one for each result, or give one for all" if types else None,
+                help="give one"
+                if len(values) == 1
+                else f"list {len(types)}, one for each, or give one for all",
             )
         found = self.found.add(literal, at, Form.RESULTS, values)
         found.count += 1

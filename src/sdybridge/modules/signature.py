@@ -142,7 +142,7 @@ def sharding_rank(value: str | None) -> int | None:
     >>> sharding_rank("tensor<2x?xcomplex<f32>>"), sharding_rank("tuple<tensor<2xf32>>"), sharding_rank("i32")
     (2, 1, 0)
     """
-    if value is None:
+    if value is None or (value.startswith("!") and "." not in value):  # an alias
         return None
     found = _DIMENSIONS.match(value)
     if found:
