@@ -20,14 +20,12 @@ from sdybridge.bridge.coexistence import grid_by_coordinates
 from sdybridge.bridge.ordered_axes import full_axes, get_ordered_axis_refs
 from sdybridge.errors import ConversionError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType, ReductionOp, TileAssignment
-from sdybridge.sdy import AxisRefAttr, MeshAttr, verify_sharding
+from sdybridge.sdy import AxisRefAttr, MeshAttr, TensorShardingAttr, verify_sharding
 from sdybridge.sdy.printer import symbol
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from sdybridge.sdy import TensorShardingAttr
 
     MeshSource = MeshAttr | Mapping[str, MeshAttr] | Callable[[TensorShardingAttr], MeshAttr]
 
@@ -67,6 +65,12 @@ def convert_to_hlo_sharding(
     Source: `convertToHloSharding` in xla's
     `service/spmd/shardy/stablehlo_round_trip/export_shardings.cc`.
     """
+    if type(sharding) is not TensorShardingAttr:
+        raise TypeError(f"expected a TensorShardingAttr, not a {type(sharding).__name__}")
+    if type(target) is not Target:
+        target = Target(target)
+    if manual_axes and isinstance(manual_axes, str):
+        raise TypeError(f"manual_axes is a list of names, not the string {manual_axes!r}")
     if type(mesh) is not MeshAttr or type(sharding.mesh_or_ref) is MeshAttr:
         mesh = resolve_mesh(sharding, mesh)
     return _convert(sharding, mesh, tuple(manual_axes), target)
@@ -78,6 +82,8 @@ def resolve_mesh(sharding: TensorShardingAttr, mesh: MeshSource | None) -> MeshA
     Raises:
         VerificationError: The name is not among the known meshes (rule `unknown-mesh`).
     """
+    if isinstance(mesh, str):
+        raise TypeError("expected a MeshAttr, not its text: use MeshAttr.from_string")
     name = sharding.mesh_or_ref
     if isinstance(name, MeshAttr):
         return name
@@ -144,9 +150,9 @@ def _convert(
             notes=[f"sharding: {sharding}", f"mesh: {mesh}"],
         )
     manual = _manual_refs(manual_axes, mesh)
+    verify_sharding(sharding, mesh, manual_axes=manual_axes)
     if len(manual) == len(mesh.axes):
         return HloSharding.manual()
-    verify_sharding(sharding, mesh, manual_axes=manual_axes)
     return _with_reduction_op(_tiled(sharding, mesh, manual, target), sharding, target)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -79,3 +80,7 @@ def main() -> None:
     except SdyBridgeError as error:
         show_error(error)
         sys.exit(1)
+    except OSError as error:  # standard output is full, or gone
+        click.echo(f"sdybridge: error: cannot write to standard output: {error.strerror}", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in its buffer goes nowhere
+        sys.exit(2)

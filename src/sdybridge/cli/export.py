@@ -76,4 +76,7 @@ def command(
     elif not quiet:
         operations = plural(result.added, "control-flow operation")
         details = [f"added:     {{replicated}} on {operations}"] if result.added else []
+        opened = source.text.count("{") - source.text.count("}")
+        if opened:
+            details.append(f"warning:   {plural(abs(opened), 'brace')} without a partner; was the file cut?")
         click.echo(describe(result, source, seconds, details), err=True)

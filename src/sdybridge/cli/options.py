@@ -37,7 +37,7 @@ class Names(click.ParamType[tuple[str, ...]]):
         return tuple(filter(None, (name.strip() for name in str(value).split(","))))
 
 
-_SHORT_AXIS = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^"=,\s]+))\s*=\s*(?P<size>\d+)\s*')
+_SHORT_AXIS = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^"=,\s]+))\s*=\s*(?P<size>[0-9]+)\s*')
 
 
 class MeshType(click.ParamType[tuple[str | None, MeshAttr]]):

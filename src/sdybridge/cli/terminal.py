@@ -39,21 +39,33 @@ def read_text(path: str) -> Source:
             help="print it as text first, for example with `stablehlo-translate` or `jax.export`",
         )
     if "\0" in source.text[:4096]:
-        raise ParseError("this is a binary file, not MLIR text", source=Source("", name), span=Span(0, 0))
+        raise ParseError("this is a binary file, not MLIR text", source=Source("", name))
+    if source.text.startswith("\ufeff"):
+        raise ParseError(
+            "the text starts with a byte order mark, which no MLIR reader takes",
+            source=source,
+            span=Span(0, 1),
+            help="save the file as UTF-8 without one",
+        )
     return source
 
 
 def write_text(path: str | None, text: str) -> None:
     """Write to a file, whole or not at all, or to standard output for None and `-`."""
     data = text.encode("utf-8", "surrogateescape")
-    if path in {None, "-"}:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
+    if path == "":
+        raise click.UsageError("the name of the output file is empty")
     try:
-        _write_file(Path(str(path)), data)
+        if path in {None, "-"}:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        else:
+            _write_file(Path(str(path)), data)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error.strerror}") from None
+        where = "to standard output" if path in {None, "-"} else path
+        raise click.UsageError(f"cannot write {where}: {error.strerror}") from None
 
 
 def _write_file(target: Path, data: bytes) -> None:

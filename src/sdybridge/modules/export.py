@@ -76,6 +76,9 @@ def export_module(
     Source: `addStablehloExportPipeline` in xla's
     `service/spmd/shardy/stablehlo_round_trip/stablehlo_export.cc`.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"expected the program's text, not a {type(text).__name__}")
+    target, constraints = Target(target), ConstraintForm(constraints)
     source = Source(text, name)
     try:
         export = ShardingExport(source, target, constraints)

@@ -87,8 +87,11 @@ def find_meshes(source: Source, end: int = -1) -> Meshes:
         ParseError: A mesh operation is malformed.
         VerificationError: A mesh is not valid, or two meshes of one module have one name.
     """
+    aliases = Aliases(source.text)
     operations = tuple(
-        (_read_generic if site.kind is SiteKind.GENERIC_OPERATION else _read)(source, site.start, site.end)
+        (_read_generic if site.kind is SiteKind.GENERIC_OPERATION else _read)(
+            source, site.start, site.end, aliases
+        )
         for site in find_sites(source.text, MESH_NAME, end)
         if site.kind in {SiteKind.OPERATION, SiteKind.GENERIC_OPERATION}
     )
@@ -109,7 +112,7 @@ def find_meshes(source: Source, end: int = -1) -> Meshes:
     return meshes
 
 
-def _read(source: Source, start: int, end: int) -> MeshOperation:
+def _read(source: Source, start: int, end: int, aliases: Aliases) -> MeshOperation:
     """Read `sdy.mesh @name = <[...]> {...}`."""
     text = source.text
     at = skip_trivia(text, end)
@@ -120,18 +123,19 @@ def _read(source: Source, start: int, end: int) -> MeshOperation:
         raise parse_error(
             text, at, "expected '=' after the name of the mesh", help=f"write `@{name} = <[...]>`"
         )
-    mesh, at = _mesh(source, skip_trivia(text, at + 1))
+    mesh, at = parse_prefix(source, skip_trivia(text, at + 1), MeshAttr, aliases=aliases)
     after = skip_trivia(text, at)
     if text.startswith("{", after):
         at = matching_bracket(text, after)
     return MeshOperation(name, mesh, Span(start, at))
 
 
-def _read_generic(source: Source, start: int, end: int) -> MeshOperation:
+def _read_generic(source: Source, start: int, end: int, aliases: Aliases) -> MeshOperation:
     """Read `"sdy.mesh"() <{mesh = #sdy.mesh<...>, sym_name = "name"}> : () -> ()`."""
     text = source.text
     at = skip_trivia(text, matching_bracket(text, skip_trivia(text, end)))
     brace = at + 1 if text.startswith("<{", at) else at
+    brace = skip_trivia(text, brace)
     if not text.startswith("{", brace):
         raise parse_error(
             text, at, "expected the mesh's properties", help='write `<{mesh = ..., sym_name = "..."}>`'
@@ -143,15 +147,10 @@ def _read_generic(source: Source, start: int, end: int) -> MeshOperation:
         if entry.key == "sym_name":
             name = unescape(text[entry.value.start : string_end(text, entry.value.start)])
         elif entry.key == "mesh":
-            mesh, _ = _mesh(source, entry.value.start)
+            mesh, _ = parse_prefix(source, entry.value.start, MeshAttr, aliases=aliases)
     if name is None or mesh is None:
         raise parse_error(text, brace, "a mesh needs the properties `mesh` and `sym_name`")
     return MeshOperation(name, mesh, Span(start, matching_bracket(text, results_of_generic(text, at))))
-
-
-def _mesh(source: Source, at: int) -> tuple[MeshAttr, int]:
-    """The mesh at `at`, written out or as an alias, and where it ends."""
-    return parse_prefix(source, at, MeshAttr, aliases=Aliases(source.text))
 
 
 def find_scopes(text: str) -> tuple[Scope, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def verify_module(
-    source: Source | str, *, target: Target = Target.CURRENT, first_only: bool = False
+    text: str, *, name: str = "<string>", target: Target = Target.CURRENT, first_only: bool = False
 ) -> list[SdyBridgeError]:
     """Every error of a text of operations, in the order of the text; none if it is valid.
 
@@ -30,7 +30,8 @@ def verify_module(
     text may hold is not checked: types, SSA dominance, other dialects.
 
     Args:
-        source: The text, with the name that errors show.
+        text: The text of operations, pretty or generic.
+        name: The name of the text, for errors.
         target: Whose grammar to follow.
         first_only: Whether to return the first error only.
 
@@ -49,7 +50,9 @@ def verify_module(
 
     Source: shardy/dialect/sdy/ir/verifiers.cc, dialect.cc.
     """
-    source = Source(source) if isinstance(source, str) else source
+    if not isinstance(text, str):
+        raise TypeError(f"expected the program's text, not a {type(text).__name__}")
+    source = Source(text, name)
     try:
         tree = parse_operations(source)
     except ParseError as error:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from tests.unit.bridge.placement import assert_places
@@ -250,12 +251,30 @@ def test_unknown_mesh(meshes: object, said: str) -> None:
         ("<[], device_ids=[3]>", '[{"x"}]', [], "maximal-rank"),
         ("<[], device_ids=[3]>", '[], replicated={"x"}', [], "maximal-rank"),
         ("<[]>", '[{"x"}]', [], "unknown-axis"),
+        ('<["x"=2]>', '[{"z"}]', ["x"], "unknown-axis"),  # checked even where all axes are manual
+        ('<["x"=2]>', '[{"x"}]', ["x"], "axis-is-manual"),
     ],
 )
 def test_invalid(mesh: str, body: str, manual: list[str], rule: str) -> None:
     with pytest.raises(VerificationError) as raised:
         export(mesh, body, *manual)
     assert raised.value.rule == rule
+
+
+def test_wrong_types_are_told_apart() -> None:
+    mesh = MeshAttr.from_sizes({"x": 2})
+    sharding = TensorShardingAttr.from_string('<@mesh, [{}], unreduced={"x"}>')
+    classic: Any = "classic"  # the value of a target does, too
+    assert str(convert_to_hlo_sharding(sharding, mesh, target=classic)) == "{replicated}"
+    wrong: Any = "clasic"
+    with pytest.raises(ValueError, match="clasic"):
+        convert_to_hlo_sharding(sharding, mesh, target=wrong)
+    text: Any = "<@mesh, []>"
+    with pytest.raises(TypeError, match="TensorShardingAttr"):
+        convert_to_hlo_sharding(text, mesh)
+    name: Any = "x"
+    with pytest.raises(TypeError, match="names"):
+        convert_to_hlo_sharding(sharding, mesh, manual_axes=name)
 
 
 def test_a_failure_is_not_remembered_as_an_answer() -> None:

@@ -41,6 +41,9 @@ def run(*arguments: str, given: str = "", **environment: str) -> subprocess.Comp
         (["convert", "[]", "--mesh", "x"], "", 2),
         (["export", "no-such-file"], "", 2),
         (["nothing"], "", 2),
+        (["export", "-", "-o", ""], PROGRAM, 2),
+        (["export", "-"], "\ufeff" + PROGRAM, 1),
+        (["convert", "[{}]", "--mesh", "x=\u0663"], "", 2),
         ([], "", 2),
     ],
 )
@@ -49,6 +52,30 @@ def test_exit_code(arguments: list[str], given: str, code: int) -> None:
     assert result.returncode == code, result.stderr
     assert "Traceback" not in result.stderr
     assert bool(result.stdout) == (code == 0 and (arguments[0] != "export" or bool(given)))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["convert", "[{}]", "--mesh", "x=2"], ["export", "-"]])
+def test_full_output(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        result = subprocess.run(
+            [*COMMAND, *arguments],
+            input=PROGRAM,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=PLAIN,
+            check=False,
+        )
+    assert result.returncode == 2
+    assert "cannot write to standard output" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_cut_file_is_mentioned() -> None:
+    result = run("export", "-", given=PROGRAM + "func.func @f() {\n")
+    assert result.returncode == 0
+    assert "1 brace without a partner" in result.stderr
 
 
 def test_errors_are_shown_whole() -> None:

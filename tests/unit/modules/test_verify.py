@@ -6,7 +6,6 @@ import pytest
 
 from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
 from sdybridge.modules.verify import verify_module
-from sdybridge.source import Source
 from sdybridge.target import Target
 
 MESH = 'sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>\n'
@@ -33,14 +32,14 @@ def test_errors_come_in_the_order_of_the_text() -> None:
         "#s = #sdy.sharding<@mesh, [{}], x>\n"
         'sdy.mesh @mesh = <["x"=2]>\nsdy.mesh @mesh = <["x"=0]>'
     )
-    found = verify_module(Source(text, "m.mlir"))
+    found = verify_module(text, name="m.mlir")
     places = [error.location.partition(":")[2] for error in found]
     assert places == ["1:75", "1:141", "2:71", "3:33", "5:10", "5:24"]
-    assert [str(e) for e in verify_module(Source(text, "m.mlir"), first_only=True)] == [str(found[0])]
+    assert [str(e) for e in verify_module(text, name="m.mlir", first_only=True)] == [str(found[0])]
 
 
 def test_an_unreadable_text_gives_its_one_parse_error() -> None:
-    (error,) = verify_module(Source("module {", "m.mlir"))
+    (error,) = verify_module("module {", name="m.mlir")
     assert isinstance(error, ParseError)
     assert error.location == "m.mlir:1:8"
 
