@@ -15,7 +15,7 @@ from sdybridge.modules.control_flow import add_missing_shardings
 from sdybridge.modules.converted import ConvertedModule
 from sdybridge.modules.custom_calls import export_custom_calls
 from sdybridge.modules.export_operations import ConstraintForm
-from sdybridge.modules.export_shardings import ShardingExport
+from sdybridge.modules.export_shardings import export_shardings
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
@@ -81,8 +81,7 @@ def export_module(
     target, constraints = Target(target), ConstraintForm(constraints)
     source = Source(text, name)
     try:
-        export = ShardingExport(source, target, constraints)
-        new = export.run(progress)
+        export, new = export_shardings(source, target, constraints, progress)
     except ParseError as error:
         raise _located(error, source) from None
     added = 0

@@ -64,10 +64,33 @@ class _LateMesh(Exception):  # noqa: N818  (no error)
     """A mesh is declared behind shardings that are converted already."""
 
 
+def export_shardings(
+    source: Source,
+    target: Target,
+    constraints: ConstraintForm,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[ShardingExport, str]:
+    """Convert every sharding of a text; return what was done, and the new text.
+
+    Almost always, all meshes stand before the first function. Where one comes later, what was converted,
+    or wrong, before it may be on it, and the work is done once more.
+    """
+    export = ShardingExport(source, target, constraints)
+    try:
+        return export, export.run(progress)
+    except (_LateMesh, SdyBridgeError) as error:
+        if not isinstance(error, _LateMesh) and not export.declares_late_meshes():
+            raise
+    export = ShardingExport(source, target, constraints, all_meshes=True)
+    return export, export.run(progress)
+
+
 class ShardingExport:
     """One export under way: what is known of the program, and the new text so far."""
 
-    def __init__(self, source: Source, target: Target, constraints: ConstraintForm) -> None:
+    def __init__(
+        self, source: Source, target: Target, constraints: ConstraintForm, *, all_meshes: bool = False
+    ) -> None:
         self.source = source
         self.text = source.text
         self.target = target
@@ -75,8 +98,8 @@ class ShardingExport:
         self.operations: Counter[str] = Counter()
         self.has_aliases = False
         self.aliases = Aliases(source.text)
-        self.meshes = find_meshes(source, self.text.find("func.func"))
-        self._all_meshes = False
+        self.meshes = find_meshes(source, -1 if all_meshes else self.text.find("func.func"))
+        self._all_meshes = all_meshes
         self._pieces: list[str] = []  # the new text
         self._end = 0  # where the part of the old text ends that the pieces stand for
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
@@ -99,26 +122,15 @@ class ShardingExport:
 
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
-        try:
-            self._scan_all(progress)
-        except (_LateMesh, SdyBridgeError) as error:  # what was converted or wrong so far may be on it
-            is_late = isinstance(error, _LateMesh) or self._declares_late_meshes()
-            if self._all_meshes or not is_late:
-                raise
-            again = ShardingExport(self.source, self.target, self.constraints)
-            again.read_all_meshes()
-            again._scan_all(progress)
-            self.__dict__ = again.__dict__
-        return "".join([*self._pieces, self.text[self._end :]])
-
-    def _declares_late_meshes(self) -> bool:
-        function = self.text.find("func.func")
-        return function >= 0 and self.text.find("sdy.mesh", function) >= 0
-
-    def _scan_all(self, progress: Callable[[int], None] | None) -> None:
         at, end = 0, code_end(self.text)
         while at < end:
             at = self._scan(at, end, progress)
+        return "".join([*self._pieces, self.text[self._end :]])
+
+    def declares_late_meshes(self) -> bool:
+        """Whether the text may declare meshes that were not looked for."""
+        function = self.text.find("func.func")
+        return not self._all_meshes and function >= 0 and self.text.find("sdy.mesh", function) >= 0
 
     def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
@@ -325,7 +337,7 @@ class ShardingExport:
         return head, tail
 
     def read_all_meshes(self) -> None:
-        """Look for meshes in the whole text: almost always, all of them stand before the first function.
+        """Look for meshes in the whole text.
 
         Raises:
             _LateMesh: Something was converted already without knowing them.

@@ -49,8 +49,10 @@ def carefully(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[object, ..
             patch.setattr(export_shardings.ShardingExport, "_signature", lambda *_: False)
             init = export_shardings.ShardingExport.__init__
 
-            def forgetful(export: export_shardings.ShardingExport, *arguments: object) -> None:
-                init(export, *arguments)  # type: ignore[arg-type]
+            def forgetful(
+                export: export_shardings.ShardingExport, *arguments: object, **options: object
+            ) -> None:
+                init(export, *arguments, **options)  # type: ignore[arg-type]
                 export._copies = Forgetful()
                 export._contexts = Forgetful()
 
