@@ -107,7 +107,8 @@ def _check_with_xla(console: Console, text: str, result: ExportResult) -> bool:
     xla = shardings(text)
     same = sum(a == b for a, b in zip(ours, xla, strict=False))
     if ours == xla:
-        console.print(f"[bold green]XLA agrees:[/] all {len(xla)} HLO shardings are the same, one by one.")
+        agreed = f"all {len(xla)} HLO shardings that it derives from the two programs are the same"
+        console.print(f"[bold green]XLA agrees:[/] it reads the result, and {agreed}.")
         return True
     console.print(
         f"[bold red]XLA differs:[/] {same} of {len(xla)} HLO shardings are the same (ours: {len(ours)})."
