@@ -4,10 +4,11 @@ VENV := .venv
 CLASSIC := .venv-classic
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SECONDS ?= 600
 PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint bench proto clean
+.PHONY: help setup demo test test-all fuzz lint bench proto clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -34,6 +35,9 @@ $(CLASSIC)/.installed:
 	$(PYTHON) -m venv $(CLASSIC)
 	$(CLASSIC)/bin/python -m pip install --quiet --disable-pip-version-check jaxlib==0.6.2
 	touch $@
+
+fuzz: $(STAMP)  ## random inputs into every reader for ten minutes, or SECONDS=...
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 lint: $(STAMP)  ## ruff and strict mypy
 	$(BIN)/ruff check .

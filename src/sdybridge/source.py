@@ -65,6 +65,18 @@ class Source:
         return f"{before}{head}{body}{tail}{after}".rstrip() + f"\n{' ' * _columns(before + head)}{marker}"
 
 
+def utf8(text: str) -> bytes:
+    r"""The bytes of a text. Lone surrogates that stand for a byte are that byte; no file can hold others.
+
+    >>> utf8("a\udcff"), utf8("\ud800")
+    (b'a\xff', b'\xed\xa0\x80')
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
 def _crop(line_start: int, line_end: int, at: int) -> tuple[int, int]:
     """The part of a line to show around offset `at`: all of it when it is short."""
     if line_end - line_start <= _EXCERPT_WIDTH:

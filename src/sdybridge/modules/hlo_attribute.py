@@ -7,7 +7,7 @@ import re
 from sdybridge.errors import ParseError, SdyBridgeError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.lexer import items, unescape
-from sdybridge.source import Source, Span
+from sdybridge.source import Source, Span, utf8
 from sdybridge.target import Target
 
 _ESCAPE = re.compile(r"\\(?:[0-9A-Fa-f]{2}|.)")
@@ -28,7 +28,7 @@ def parse_hlo_attribute(literal: str, *, target: Target = Target.CURRENT) -> Hlo
     value = unescape(literal)
     if not value.lstrip().startswith("{"):  # XLA tries the proto first, and no proto starts with a brace
         try:
-            return HloSharding.from_proto(value.encode("utf-8", "surrogateescape"), target=target)
+            return HloSharding.from_proto(utf8(value), target=target)
         except SdyBridgeError:
             if not value.isprintable():
                 raise
@@ -69,12 +69,10 @@ def _in_literal(literal: str, value: str, span: Span) -> Span:
         starts.append(escape.start())
         at = escape.end()
     starts += [*_bytes_at(literal, at, len(literal) - 1), len(literal) - 1]
-    first, last = (
-        len(value[:offset].encode("utf-8", "surrogateescape")) for offset in (span.start, span.end)
-    )
+    first, last = (len(utf8(value[:offset])) for offset in (span.start, span.end))
     return Span(starts[min(first, len(starts) - 1)], starts[min(last, len(starts) - 1)])
 
 
 def _bytes_at(text: str, start: int, end: int) -> list[int]:
     """The offset of the character that each byte of `text[start:end]` belongs to."""
-    return [i for i in range(start, end) for _ in text[i].encode("utf-8", "surrogateescape")]
+    return [i for i in range(start, end) for _ in utf8(text[i])]

@@ -38,6 +38,7 @@ _DOTLESS = {
 }
 _CALL_LIKE = frozenset(("sdy.manual_computation", "sdy.named_computation"))
 _RESULT = re.compile(rf"(%{SUFFIX_ID})(?:[ \t]*+:[ \t]*+([0-9]++))?+")
+_MOST_DIGITS = 9  # of a number of results
 _USE = re.compile(rf'(%{SUFFIX_ID}(?:#[0-9]++)?+)(?![ \t]*+=)|"(?:[^"\\\n]++|\\[^\n])*+"|//[^\n]*+')
 _SYMBOL = re.compile(rf"[\sa-z]*+({SYMBOL})")
 _ARGUMENT = re.compile(rf"(%{SUFFIX_ID})\s*+:\s*+")
@@ -164,7 +165,7 @@ class Operation:
     def results(self) -> list[tuple[str, int]]:
         """The names before `=`, with how many results each one holds: `%1:2` is `("%1", 2)`."""
         found = _RESULT.findall(self.source.text, self.start, self.name_start)
-        return [(name, int(count) if count else 1) for name, count in found]
+        return [(name, int(count[:_MOST_DIGITS]) if count else 1) for name, count in found]
 
     @property
     def operands(self) -> list[str]:

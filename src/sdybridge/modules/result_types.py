@@ -16,6 +16,7 @@ _LISTED = frozenset(("while", "optimization_barrier"))
 _NO_RESULTS = frozenset(
     ("func.func", "builtin.module", "sdy.mesh", "sdy.sharding_group", "stablehlo.trace", "mhlo.trace")
 )
+_MOST_RESULTS = 1 << 16  # no operation has more, and a text of a few characters may say that one has
 _TERMINATORS = ("return", "yield", "br", "cond_br")
 
 
@@ -29,6 +30,8 @@ def result_types(operation: Operation, aliases: Mapping[str, Span]) -> list[str 
     text = operation.source.text
     named = sum(count for _, count in operation.results)
     left, right = operation.signature_types
+    if named > _MOST_RESULTS:
+        return None
     if right is not None:
         types = [expand_type(text[span.start : span.end], text, aliases) for span in right]
         return [*types] if named in (0, len(types)) else [None] * named

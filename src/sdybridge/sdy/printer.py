@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sdybridge.source import utf8
+
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")  # printable ASCII but the quote and the backslash
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _SHOWN = 60
@@ -25,7 +27,7 @@ def quote(name: str) -> str:
         else "\\\\"
         if byte == 0x5C
         else f"\\{byte:02X}"
-        for byte in name.encode("utf-8", "surrogateescape")
+        for byte in utf8(name)
     )
     return f'"{escaped}"'
 

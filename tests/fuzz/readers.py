@@ -1,0 +1,93 @@
+"""The public readers that any input must leave with an answer or an `SdyBridgeError`."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from sdybridge.hlo import HloSharding, decode_proto_text
+from sdybridge.modules import export_module, import_module, round_trip, verify_module
+from sdybridge.sdy import (
+    AxisRefAttr,
+    ManualAxesAttr,
+    MeshAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+    parse_attribute,
+    parse_mesh_dictionary,
+)
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+
+class Kind(enum.Enum):
+    """What a reader reads, and so which inputs are near to what it accepts."""
+
+    SDY = "sdy"
+    HLO = "hlo"
+    PROTO = "proto"
+    PROGRAM = "program"
+
+
+class Reader(NamedTuple):
+    """One reader: what it reads, and the call, which may choose options at random."""
+
+    kind: Kind
+    call: Callable[[str, bytes, random.Random], object]
+
+
+MESHES = (MeshAttr.from_sizes({"x": 2, "y": 4}), MeshAttr.from_sizes({"model": 512}))
+
+
+def _import(text: str, _: bytes, rng: random.Random) -> object:
+    mesh = rng.choice(
+        (None, None, MeshAttr.from_sizes({"x": 2, "y": 4}), MeshAttr.from_sizes({"model": 512}))
+    )
+    flags = rng.choice(((), (True,), (True, False, True)))
+    return import_module(
+        text, mesh=mesh, open_arguments=flags, open_results=flags, target=rng.choice(list(Target))
+    )
+
+
+def _export(text: str, _: bytes, rng: random.Random) -> object:
+    return export_module(text, target=rng.choice(list(Target)))
+
+
+def _round_trip(text: str, _: bytes, rng: random.Random) -> object:
+    return round_trip(text, keep_meshes=rng.random() < 0.5)
+
+
+def _hlo(text: str, _: bytes, rng: random.Random) -> object:
+    sharding = HloSharding.from_string(text, target=rng.choice(list(Target)))
+    return str(sharding), repr(sharding), hash(sharding), sharding == sharding.to_proto_bytes()
+
+
+def _proto(_: str, data: bytes, rng: random.Random) -> object:
+    sharding = HloSharding.from_proto(data, target=rng.choice(list(Target)))
+    return str(sharding), repr(sharding), hash(sharding)
+
+
+def _text(read: Callable[[str], object]) -> Callable[[str, bytes, random.Random], object]:
+    """A reader of texts without options; what it answers is shown, too."""
+    return lambda text, _data, _rng: repr(read(text))
+
+
+READERS: dict[str, Reader] = {
+    "parse_attribute": Reader(Kind.SDY, _text(parse_attribute)),
+    "TensorShardingAttr": Reader(Kind.SDY, _text(TensorShardingAttr.from_string)),
+    "TensorShardingPerValueAttr": Reader(Kind.SDY, _text(TensorShardingPerValueAttr.from_string)),
+    "MeshAttr": Reader(Kind.SDY, _text(MeshAttr.from_string)),
+    "AxisRefAttr": Reader(Kind.SDY, _text(AxisRefAttr.from_string)),
+    "ManualAxesAttr": Reader(Kind.SDY, _text(ManualAxesAttr.from_string)),
+    "parse_mesh_dictionary": Reader(Kind.SDY, _text(parse_mesh_dictionary)),
+    "HloSharding.from_string": Reader(Kind.HLO, _hlo),
+    "HloSharding.from_proto": Reader(Kind.PROTO, _proto),
+    "decode_proto_text": Reader(Kind.PROTO, _text(decode_proto_text)),
+    "export_module": Reader(Kind.PROGRAM, _export),
+    "import_module": Reader(Kind.PROGRAM, _import),
+    "verify_module": Reader(Kind.PROGRAM, _text(lambda text: list(map(str, verify_module(text))))),
+    "round_trip": Reader(Kind.PROGRAM, _round_trip),
+}
