@@ -22,6 +22,7 @@ STRICTER = {
 }
 """What jaxlib reads and we refuse, by our message: there its behaviour is undefined."""
 CLASSIC_STRICTER = {
+    "an iota of no devices": r"tile_assignment_dimensions\[\d+\] is 0, but",
     "a type that came later": r"last_tile_dims\[\d+\]: there is no type 6",
     "an iota of one device with another permutation": r"dimensions are counted, but \d+ are ordered",
 }
