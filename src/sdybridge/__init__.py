@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from sdybridge.bridge import Loss as Loss
     from sdybridge.bridge import LossKind as LossKind
     from sdybridge.bridge import convert_to_hlo_sharding as convert_to_hlo_sharding
+    from sdybridge.bridge import convert_to_sdy_sharding as convert_to_sdy_sharding
     from sdybridge.bridge import export_losses as export_losses
+    from sdybridge.bridge import get_manual_axes as get_manual_axes
     from sdybridge.bridge import get_ordered_axis_refs as get_ordered_axis_refs
+    from sdybridge.bridge import import_losses as import_losses
+    from sdybridge.bridge import infer_mesh as infer_mesh
     from sdybridge.errors import ConversionError as ConversionError
     from sdybridge.errors import ParseError as ParseError
     from sdybridge.errors import ProtoError as ProtoError
@@ -56,8 +60,12 @@ _HOMES = {
     "Loss": "bridge",
     "LossKind": "bridge",
     "convert_to_hlo_sharding": "bridge",
+    "convert_to_sdy_sharding": "bridge",
     "export_losses": "bridge",
+    "get_manual_axes": "bridge",
     "get_ordered_axis_refs": "bridge",
+    "import_losses": "bridge",
+    "infer_mesh": "bridge",
     "ConversionError": "errors",
     "ParseError": "errors",
     "ProtoError": "errors",
