@@ -14,36 +14,41 @@ from benchmarks.table import AtMost, Ratio, Row, Table, Unit
 from benchmarks.timing import alternate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from benchmarks.effort import Effort
 
 SPEED = Ratio(25)
+IMPORT_SPEED = Ratio(15)
 MEMORY = AtMost(4)
 
 
 def run(effort: Effort) -> Iterator[Table]:
-    """The program as JAX lowers it, and as it is after propagation."""
+    """The program as JAX lowers it, the way back, and as it is after propagation."""
     step = programs.training_step(effort.layers)
     text = step.read_text(encoding="utf-8")
-    sites = sdybridge.export_module(text).sites
-    title = f"Whole program as JAX lowers it: {Unit.BYTES.show(len(text))}, {sites} shardings"
-    yield Table(f"{title}; warm", "parse+print", warm(text, effort), "jaxlib converts nothing here")
+    exported = sdybridge.export_module(text)
+    title = f"Whole program as JAX lowers it: {Unit.BYTES.show(len(text))}, {exported.sites} shardings"
+    rows = warm(sdybridge.export_module, text, effort, goal=SPEED)
+    yield Table(f"{title}; warm", "parse+print", rows, "jaxlib converts nothing here")
     yield from _fresh(title, step, text, effort)
+    title = f"The same program imported again: {Unit.BYTES.show(len(exported.text))}"
+    rows = warm(sdybridge.import_module, exported.text, effort, goal=IMPORT_SPEED)
+    yield Table(f"{title}; warm", "parse+print", rows, "the mesh is inferred; jaxlib converts nothing here")
     if effort.propagated_layers:
         text = programs.propagated_step(effort.propagated_layers).read_text(encoding="utf-8")
         sites = sdybridge.export_module(text).sites
         title = f"Whole program after propagation: {Unit.BYTES.show(len(text))}, {sites} shardings"
-        yield Table(f"{title}; warm", "parse+print", warm(text, effort, goal=None))
+        yield Table(f"{title}; warm", "parse+print", warm(sdybridge.export_module, text, effort))
 
 
-def warm(text: str, effort: Effort, *, goal: Ratio | None = SPEED) -> list[Row]:
+def warm(
+    convert: Callable[[str], object], text: str, effort: Effort, *, goal: Ratio | None = None
+) -> list[Row]:
     """Both in one process, in turns."""
     with make_context():
-        ours, theirs = alternate(
-            [lambda _: sdybridge.export_module(text), lambda _: parse_and_print(text)], effort.rounds
-        )
+        ours, theirs = alternate([lambda _: convert(text), lambda _: parse_and_print(text)], effort.rounds)
     size = len(text)
     return [
         Row("CPU time, median", median(ours.cpu), median(theirs.cpu), goal=goal),
