@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.errors import ParseError
 from sdybridge.modules import result_types as of_operation
+from sdybridge.modules.attributes import find_type_aliases
 from sdybridge.modules.lexer import BARE_ID, SUFFIX_ID
 from sdybridge.modules.reader import parse_operations
-from sdybridge.modules.signature import TYPE, result_types, value_type
+from sdybridge.modules.signature import result_types, value_type
 from sdybridge.modules.sites import is_balanced
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sdybridge.modules.operations import Operation
     from sdybridge.source import Source
 
 _VALUES = rf"%{SUFFIX_ID}(?::\d++)?+(?:, %{SUFFIX_ID}(?::\d++)?+)*+"
 _START = re.compile(rf"[ \t]*+(?:({_VALUES}) = )?+\"?+({BARE_ID})(?=[ \"(])")
 _VALUE = re.compile(rf"%{SUFFIX_ID}(?::(\d++))?+")
-_TYPE_ALIAS = re.compile(rf"^[ \t]*+(!{SUFFIX_ID})[ \t]*+=[ \t]*+({TYPE})", re.MULTILINE)
 _MOST_RESULTS = 10_000
 
 
@@ -73,12 +75,12 @@ class Dictionaries:
         return None
 
     @functools.cached_property
-    def _type_aliases(self) -> dict[str, str]:
-        """The types that `!name = ...` define, by name."""
-        aliases: dict[str, str] = {}
-        for name, of_type in _TYPE_ALIAS.findall(self._source.text):
-            aliases[name] = aliases.get(of_type, of_type)
-        return aliases
+    def _type_aliases(self) -> Mapping[str, str]:
+        """The types that `!name = ...` define, by name; none if one of them is malformed."""
+        try:
+            return find_type_aliases(self._source.text)
+        except ParseError:
+            return {}
 
     @functools.cached_property
     def _all(self) -> dict[int, Annotated]:

@@ -8,8 +8,20 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdybridge.modules.lexer import matching_bracket, parse_error, skip_trivia, string_end, symbol_end
-from sdybridge.modules.splice import splice
+from sdybridge.modules.lexer import (
+    STRING,
+    SUFFIX_ID,
+    TRIVIA,
+    matching_bracket,
+    next_code,
+    parse_error,
+    skip_trivia,
+    string_end,
+    symbol_end,
+    type_end,
+)
+from sdybridge.modules.splice import splice, whole_line
+from sdybridge.source import utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +35,12 @@ class Alias(NamedTuple):
     end: int
 
 
-_DEFINITION = re.compile(r"^[ \t]*+#([\w$.\-]++)[ \t]*+=[ \t]*+", re.MULTILINE)
+_DEFINITION = re.compile(rf"#([\w$.\-]++){TRIVIA}=(?!=){TRIVIA}")
+_TYPE_DEFINITION = re.compile(rf"!({SUFFIX_ID}){TRIVIA}=(?!=){TRIVIA}")
 _NAME = re.compile(r"[#!][\w$.\-]++")
 _WORD = re.compile(r"[\w$.\-]++")
 _ESCAPED = {ord('"'): r"\22", ord("\\"): r"\\"}
-_REFERENCE = re.compile(r"#[\w$.\-]++(?![\w$.\-<])")
+_REFERENCE = re.compile(rf"{STRING}|//[^\n]*+|(#[\w$.\-]++)(?!<)")
 
 
 def find_aliases(text: str) -> Mapping[str, Alias]:
@@ -37,10 +50,33 @@ def find_aliases(text: str) -> Mapping[str, Alias]:
     '#sdy.sharding<@m, [{}]>'
     """
     aliases = {}
-    for hit in _DEFINITION.finditer(text):
+    for hit in _definitions(_DEFINITION, text):
         end = attribute_end(text, hit.end())
         aliases[hit[1]] = Alias(text[hit.end() : end], hit.start(), end)
     return aliases
+
+
+def find_type_aliases(text: str) -> Mapping[str, str]:
+    r"""The types that the type aliases of `text` stand for, by name with the `!`.
+
+    >>> find_type_aliases("!t = tensor<8xf32>\n!u = !t\n")["!u"]
+    'tensor<8xf32>'
+    """
+    types: dict[str, str] = {}
+    for hit in _definitions(_TYPE_DEFINITION, text):
+        of_type = text[hit.end() : type_end(text, hit.end())]
+        types["!" + hit[1]] = types.get(of_type, of_type)
+    return types
+
+
+def _definitions(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The definitions of aliases outside strings and comments."""
+    code = 0
+    for hit in pattern.finditer(text):
+        if hit.start() >= code:
+            code = next_code(text, code, hit.start())
+            if code == hit.start():
+                yield hit
 
 
 class Aliases(Mapping[str, str]):
@@ -61,6 +97,19 @@ class Aliases(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def expanded(value: str, aliases: Mapping[str, str]) -> str:
+    """The attribute that `value` is, or stands for as an alias; an alias that is not known stays.
+
+    >>> expanded("#a", {"a": "#b", "b": "1"})
+    '1'
+    """
+    seen = set()
+    while value.startswith("#") and value[1:] in aliases and value not in seen:
+        seen.add(value)
+        value = aliases[value[1:]]
+    return value
 
 
 def attribute_end(text: str, at: int) -> int:
@@ -85,21 +134,29 @@ def attribute_end(text: str, at: int) -> int:
 
 def without_unused_aliases(text: str) -> str:
     """`text` without the definitions of Shardy attributes and symbols that nothing refers to any more."""
-    used = Counter(_REFERENCE.findall(text))
+    used = _references(text)
     aliases = find_aliases(text)
+    values = {name: alias.value for name, alias in aliases.items()}
     edits = []
     waiting = list(aliases)
     while waiting:
         name = waiting.pop()
         alias = aliases[name]
-        if alias.value.startswith(("#sdy", "@")) and used["#" + name] == 1:  # its definition
+        if (
+            expanded(alias.value, values).startswith(("#sdy", "@")) and used["#" + name] == 1
+        ):  # its definition
             used["#" + name] = 0
-            edits.append((alias.start, text.find("\n", alias.end) + 1 or len(text), ""))
-            for reference in _REFERENCE.findall(alias.value):
-                used[reference] -= 1
+            edits.append((*whole_line(text, alias.start, alias.end), ""))
+            for reference, count in _references(alias.value).items():
+                used[reference] -= count
                 if reference[1:] in aliases:
                     waiting.append(reference[1:])
     return splice(text, edits)
+
+
+def _references(text: str) -> Counter[str]:
+    """How often each alias, with its `#`, stands outside strings and comments."""
+    return Counter(filter(None, _REFERENCE.findall(text)))
 
 
 def quote(value: str) -> str:
@@ -110,5 +167,5 @@ def quote(value: str) -> str:
     """
     if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
         return f'"{value}"'
-    raw = value.encode("utf-8", "surrogateescape")
+    raw = utf8(value)
     return '"' + "".join(_ESCAPED.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:02X}") for b in raw) + '"'

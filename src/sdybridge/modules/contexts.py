@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import re
 
-if TYPE_CHECKING:
-    import re
+from sdybridge.modules.lexer import TRIVIA, back_over_trivia, items, matching_bracket, next_code
 
 _LONG_LINE = 4096  # characters from which on a line is first tried as a whole
-_LONGEST_GAP = 1000  # characters between a type and its dictionary
 _LONGEST_TAIL = 2000  # characters behind a value that are looked at as its context
+_LISTS_OF_VALUES = ("arg_attrs", "res_attrs", 'arg_attrs"', 'res_attrs"')
+_LIST_OF_VALUES = re.compile(rf'(?:arg|res)_attrs"?{TRIVIA}={TRIVIA}\[')
 
 
 class PlainLines:
@@ -105,18 +106,42 @@ def rest_of_line(text: str, at: int) -> str:
 
 
 def is_nested(text: str, brace: int) -> bool:
-    """Whether the dictionary at `brace` is the value of an entry of another one."""
-    return character_before(text, brace) == "="
+    """Whether the dictionary at `brace` is a value, or part of one, of an entry of another dictionary.
 
-
-def character_before(text: str, at: int) -> str:
-    """The last character before `at` that is no white space."""
-    while at > 0 and text[at - 1] in " \t\r\n":
-        at -= 1
-    return text[at - 1 : at]
+    >>> texts = "abs %a {b}", "a = {b}", "a = [{b}]", "arg_attrs = [{b}]"
+    >>> [is_nested(text, text.index("{")) for text in texts]
+    [False, True, True, False]
+    """
+    end = back_over_trivia(text, brace)
+    before = text[end - 1 : end]
+    if before == "[":
+        return not _of_values(text, end - 1)
+    return before == "=" or (before == "," and brace not in _dictionaries_of_values(text))
 
 
 def may_be_value(text: str, brace: int) -> bool:
     """Whether the dictionary may annotate an argument or result of a type that `value_type` cannot read."""
-    before = text[max(0, brace - _LONGEST_GAP) : brace].rstrip()
-    return before.endswith(("[", ",", ">")) and not before.endswith("}>")
+    end = back_over_trivia(text, brace)
+    before = text[end - 1 : end]
+    return before in {"[", ","} or (before == ">" and text[back_over_trivia(text, end - 1) - 1] != "}")
+
+
+def _of_values(text: str, bracket: int) -> bool:
+    """Whether the list at `bracket` is that of a function's arguments or results in the generic form."""
+    equals = back_over_trivia(text, bracket)
+    end = back_over_trivia(text, equals - 1) if text.endswith("=", 0, equals) else 0
+    return text.endswith(_LISTS_OF_VALUES, 0, end)
+
+
+@functools.lru_cache(maxsize=1)
+def _dictionaries_of_values(text: str) -> frozenset[int]:
+    """Where the dictionaries of arguments and results open in the generic form."""
+    found: set[int] = set()
+    code = 0
+    for hit in _LIST_OF_VALUES.finditer(text):
+        if hit.start() >= code:
+            code = next_code(text, code, hit.start())
+            if code == hit.start():
+                code = matching_bracket(text, hit.end() - 1)
+                found.update(item.start for item in items(text, hit.end(), code - 1))
+    return frozenset(found)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.dictionary import find_entry
-from sdybridge.modules.lexer import STRING, matching_bracket, skip_trivia
+from sdybridge.modules.lexer import TRIVIA, matching_bracket, next_code, skip_trivia, type_end
 from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
@@ -16,16 +16,13 @@ if TYPE_CHECKING:
 
 REPLICATED = 'mhlo.sharding = "{replicated}"'
 
-_OPERATION = re.compile(r'stablehlo\.(while|case|if)("?)[ \t]*\(')
+_OPERATION = re.compile(rf'stablehlo\.(while|case|if)("?){TRIVIA}\(')
 _GENERIC = re.compile(r'"stablehlo\.(?:case|if|while)"')
-_OTHER_REGION = re.compile(  # a region of another operation, as it is printed, up to its end
-    r'\n[^"\n]*+"stablehlo\.(?!while|case|if)\w++"[^\n]*\(\{\n(?:[^\n{}]*+\n)*+ *+$'
+_OTHER_REGION = re.compile(  # a region of another operation, as it is printed, up to its end; no comment near
+    r'\n[^"\n/]*+"stablehlo\.(?!while|case|if)\w++"[^\n/]*\(\{\n(?:[^\n{}]*+\n)*+ *+$'
 )
 _NEAR = 4000
 _FEW = 16
-_CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
-_STRING = re.compile(STRING)
-_TYPE_NAME = re.compile(r"[!\w.$]++")
 
 
 def add_missing_shardings(text: str) -> tuple[str, int]:
@@ -83,7 +80,7 @@ def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
         at = hit.start() - 1 if generic else hit.start()
         if at < code or text.startswith('"', at) != generic:
             continue
-        code = _next_code(text, text.rfind("\n", code, at) + 1 or code, at)
+        code = next_code(text, code, at)
         if code == at:
             yield hit[1], generic, hit.end() - 1
 
@@ -104,19 +101,6 @@ def _may_have_control_flow(text: str) -> bool:
     return "stablehlo.while" in text or _GENERIC.search(text) is not None
 
 
-def _next_code(text: str, start: int, at: int) -> int:
-    """`at` if it is code, as `start` is; otherwise the end of the string or comment around it."""
-    code = _CODE.match(text, start, at)
-    end = code.end() if code else start
-    if end == at:
-        return at
-    string = _STRING.match(text, end)
-    if string:
-        return string.end()
-    line_end = text.find("\n", at)
-    return len(text) if line_end < 0 else line_end
-
-
 def _after_regions(text: str, at: int) -> int:
     """Where the properties and regions of a generic operation end."""
     for bracket in "<(":
@@ -131,13 +115,7 @@ def _after_types(text: str, at: int) -> int:
     after = skip_trivia(text, at)
     separator = ":"
     while text.startswith(separator, after):
-        at = _type_end(text, skip_trivia(text, after + 1))
+        at = type_end(text, skip_trivia(text, after + 1))
         after = skip_trivia(text, at)
         separator = ","
     return at
-
-
-def _type_end(text: str, at: int) -> int:
-    found = _TYPE_NAME.match(text, at)
-    at = found.end() if found else at
-    return matching_bracket(text, at) if text.startswith("<", at) else at

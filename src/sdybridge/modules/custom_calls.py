@@ -10,14 +10,28 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.dictionary import find_entry
-from sdybridge.modules.lexer import SUFFIX_ID, matching_bracket, skip_trivia
-from sdybridge.modules.signature import TYPE
-from sdybridge.modules.splice import removal, splice
-from sdybridge.source import Span
+from sdybridge.errors import ConversionError
+from sdybridge.modules.attributes import Aliases, expanded, find_type_aliases
+from sdybridge.modules.dictionary import find_entry, read_dictionary
+from sdybridge.modules.enclosing import Enclosing
+from sdybridge.modules.lexer import (
+    SUFFIX_ID,
+    TRIVIA,
+    back_over_trivia,
+    items,
+    matching_bracket,
+    next_code,
+    skip_trivia,
+    symbol_end,
+    symbol_name,
+    type_end,
+    unescape,
+)
+from sdybridge.modules.splice import location_end, removal, splice
+from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sdybridge.modules.splice import Edit
 
@@ -25,11 +39,12 @@ _CALLBACKS = frozenset(
     f"xla_{ffi}python_{device}_callback" for ffi in ("", "ffi_") for device in ("cpu", "gpu")
 )
 _MHLO_OPERATIONS = frozenset({"mhlo.erf", "mhlo.topk"})
+_SPECIAL = _CALLBACKS | _MHLO_OPERATIONS
 
-_CALL = re.compile(r'stablehlo\.custom_call(?:[ \t]++@(?P<target>[\w.$]++)|")(?=\()')
-_BEFORE = re.compile(rf'(?P<indent>[ \t]*+)(?:(?P<result>%{SUFFIX_ID})(?P<several>:\d++)? = )?"?')
-_TARGET = re.compile(r'call_target_name = "([^"\\]*+)"')
-_TYPES = re.compile(rf" : \((?:{TYPE}(?:, {TYPE})*+)?\) -> (?P<result>(?!tuple<){TYPE})(?=\s|\Z)")
+_CALL = re.compile(r"stablehlo\.custom_call(?![\w.$])(?: @(?P<target>[\w.$]++)(?=\())?+")
+_RESULT = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}:{TRIVIA}(\d++))?+")
+_FUNCTION = re.compile(r"func\.func(?![\w.$])")
+_LONGEST_RESULT = 1000  # characters of a result's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +53,13 @@ class CustomCall:
 
     Attributes:
         target: What it calls.
-        indent: The white space before it.
-        result: The name of its result; None if it has none or several.
+        name: Where its name stands, with the quotes.
         brace: Where its dictionary opens; -1 if it has none.
-        end: Behind the dictionary, or the operands without one, where the types follow.
+        end: Behind the dictionary, or what stands before it, where the types follow.
     """
 
     target: str
-    indent: str
-    result: Span | None
+    name: Span
     brace: int
     end: int
 
@@ -54,81 +67,237 @@ class CustomCall:
 def export_custom_calls(text: str) -> str:
     """`text`, whose shardings are converted, with these custom calls as XLA exports them.
 
+    Raises:
+        ParseError: Brackets of such a call do not pair up.
+        ConversionError: The text does not tell what such a call returns, or its attributes.
+
     Source: `export_callback_custom_calls.cc` and `export_shardings.cc` in xla's
     `service/spmd/shardy/stablehlo_round_trip`.
     """
-    if "stablehlo.custom_call" not in text:
+    if "stablehlo.custom_call" not in text or not (
+        "\\" in text or any(target in text for target in _SPECIAL)
+    ):
         return text
+    aliases = Aliases(text)
+    regions = _Regions(text)
     edits: list[Edit] = []
-    for call in _custom_calls(text):
+    for call in _custom_calls(text, aliases):
         if call.target in _CALLBACKS:
-            edits += _retuple(text, call, len(edits))
-        elif call.target in _MHLO_OPERATIONS:
-            edits += _move_sharding(text, call)
+            edits += _retuple(text, call, len(edits), regions)
+        else:
+            edits += _move_sharding(text, call, aliases)
     return splice(text, edits) if edits else text
 
 
-def _custom_calls(text: str) -> Iterator[CustomCall]:
-    """Every custom call that stands first on its line, as the printer writes them."""
+def _custom_calls(text: str, aliases: Mapping[str, str]) -> Iterator[CustomCall]:
+    """Every custom call of these targets outside strings and comments."""
+    code = 0
     for hit in _CALL.finditer(text):
-        line = text.rfind("\n", 0, hit.start()) + 1
-        before = _BEFORE.fullmatch(text, line, hit.start())
-        if not before:
+        if hit["target"] and hit["target"] not in _SPECIAL:
             continue
-        end = matching_bracket(text, hit.end())
-        target = hit["target"]
-        after = skip_trivia(text, end)
-        if text.startswith("<{", after):  # the generic form
-            end = matching_bracket(text, after)
-            named = _TARGET.search(text, after, end)
-            target = named[1] if named else ""
-            after = skip_trivia(text, end)
-        if target:
-            brace = after if text.startswith("{", after) else -1
-            result = Span(*before.span("result")) if before["result"] and not before["several"] else None
-            end = matching_bracket(text, brace) if brace >= 0 else end
-            yield CustomCall(target, before["indent"], result, brace, end)
+        generic = text.startswith('"', hit.end()) and text.startswith('"', hit.start() - 1)
+        start, end = hit.start() - generic, hit.start() + len("stablehlo.custom_call") + generic
+        if start < code:
+            continue
+        code = next_code(text, code, start)
+        if code > start:
+            continue
+        call = _read(text, Span(start, end), aliases, generic=generic)
+        if call and call.target in _SPECIAL:
+            yield call
 
 
-def _retuple(text: str, call: CustomCall, number: int) -> Iterator[Edit]:
+def _read(text: str, name: Span, aliases: Mapping[str, str], *, generic: bool) -> CustomCall | None:
+    """The call of that name; None if what follows is none."""
+    at = skip_trivia(text, name.end)
+    target = ""
+    if text.startswith("@", at) and not generic:
+        end = symbol_end(text, at)
+        target = symbol_name(text[at:end])
+        at = skip_trivia(text, end)
+    if not text.startswith("(", at):
+        return None
+    end = matching_bracket(text, at)
+    at = skip_trivia(text, end)
+    braces = []
+    if generic and text.startswith("<", at):
+        braces.append(skip_trivia(text, at + 1))
+        end = matching_bracket(text, at)
+        at = skip_trivia(text, end)
+    brace = -1
+    if text.startswith("{", at):
+        braces.append(at)
+        brace = at
+        end = matching_bracket(text, at)
+    if generic:
+        target = next(filter(None, (_target(text, one, aliases) for one in braces)), "")
+    return CustomCall(target, name, brace, end) if target else None
+
+
+def _target(text: str, brace: int, aliases: Mapping[str, str]) -> str:
+    """The target that the dictionary at `brace` names; empty if it names none."""
+    entry = find_entry(text, brace, "call_target_name")
+    if not entry or not entry.value:
+        return ""
+    value = expanded(text[entry.value.start : entry.value.end], aliases)
+    return unescape(value) if value.startswith('"') else ""
+
+
+def _retuple(text: str, call: CustomCall, number: int, regions: _Regions) -> Iterator[Edit]:
     """Let a callback whose one result is used return a tuple, and unpack it behind."""
-    types = _TYPES.match(text, call.end)
-    if not types or not call.result or not _is_used(text, call.result, types.end()):
+    result = _result(text, call)
+    types = _result_type(text, call) if result else None
+    if not result or not types or not _is_used(text, result, types, regions):
         return
-    result, of_type = text[call.result.start : call.result.end], types["result"]
+    value, of_type = text[result.start : result.end], text[types.start : types.end]
     packed = f"%callback_{number}"
     while packed in text:
         packed += "_"
     sharding = find_entry(text, call.brace, "mhlo.sharding") if call.brace >= 0 else None
     attributes = f" {{{text[sharding.span.start : sharding.span.end]}}}" if sharding else ""
-    unpack = f"{result} = stablehlo.get_tuple_element {packed}[0]{attributes}"
-    end = types.end()
-    if text.startswith(" loc(", end):
-        end = matching_bracket(text, end + len(" loc"))
+    unpack = f"{value} = stablehlo.get_tuple_element {packed}[0]{attributes}"
+    end = types.end
+    after = skip_trivia(text, end)
+    if text.startswith(")", after) and _is_listed(text, types):
+        end = after + 1
+    end = location_end(text, end)
     line_break = "\r\n" if text.startswith("\r\n", end) else "\n"
-    yield (call.result.start, call.result.end, packed)
-    yield (types.start("result"), types.end("result"), f"tuple<{of_type}>")
-    yield (end, end, f"{line_break}{call.indent}{unpack} : (tuple<{of_type}>) -> {of_type}")
+    indent = _indent(text, result.start)
+    yield (result.start, result.end, packed)
+    yield (types.start, types.end, f"tuple<{of_type}>")
+    yield (end, end, f"{line_break}{indent}{unpack} : (tuple<{of_type}>) -> {of_type}")
 
 
-def _is_used(text: str, value: Span, start: int) -> bool:
-    """Whether the value is named again between `start` and the next function."""
-    end = text.find("func.func", start)
-    uses = re.compile(rf"{re.escape(text[value.start : value.end])}(?![\w$.\-])")
-    return uses.search(text, start, len(text) if end < 0 else end) is not None
+def _result(text: str, call: CustomCall) -> Span | None:
+    """The name of the one result of the call; None if it has none or several.
+
+    Raises:
+        ConversionError: The text does not tell.
+    """
+    equals = back_over_trivia(text, call.name.start)
+    if not text.endswith("=", 0, equals):
+        return None
+    end = back_over_trivia(text, equals - 1)
+    start = text.rfind("%", max(0, end - _LONGEST_RESULT), end)
+    found = _RESULT.fullmatch(text, start, end) if start >= 0 else None
+    if not found:
+        raise _unclear(text, call, "its result")
+    if found[2] and found[2].lstrip("0") != "1":
+        return None
+    before = back_over_trivia(text, start)
+    if text.endswith(",", 0, before):
+        return None
+    return Span(*found.span(1))
 
 
-def _move_sharding(text: str, call: CustomCall) -> Iterator[Edit]:
-    """Move the sharding into the attributes of the operation that the call stands for."""
-    sharding = find_entry(text, call.brace, "mhlo.sharding") if call.brace >= 0 else None
+def _result_type(text: str, call: CustomCall) -> Span | None:
+    """The type of the one result; None if there are several, or it is a tuple already.
+
+    Raises:
+        ConversionError: The text does not tell.
+    """
+    colon = skip_trivia(text, call.end)
+    operands = skip_trivia(text, colon + 1)
+    if not text.startswith(":", colon) or not text.startswith("(", operands):
+        raise _unclear(text, call, "its types")
+    arrow = skip_trivia(text, matching_bracket(text, operands))
+    if not text.startswith("->", arrow):
+        raise _unclear(text, call, "its types")
+    start = skip_trivia(text, arrow + 2)
+    if text.startswith("(", start):
+        listed = [*items(text, start + 1, matching_bracket(text, start) - 1)]
+        if len(listed) != 1:
+            return None
+        start = listed[0].start
+    types = Span(start, type_end(text, start))
+    of_type = text[types.start : types.end]
+    if of_type.startswith("!"):
+        of_type = find_type_aliases(text).get(of_type, of_type)
+    return None if of_type.startswith("tuple") else types
+
+
+def _is_listed(text: str, types: Span) -> bool:
+    """Whether the type stands in parentheses."""
+    return text.endswith("(", 0, back_over_trivia(text, types.start))
+
+
+def _indent(text: str, start: int) -> str:
+    """The white space before an operation that stands first on its line."""
+    line = text.rfind("\n", 0, start) + 1
+    before = text[line:start]
+    return before if before.isspace() else ""
+
+
+class _Regions:
+    """Answers where the region around an offset ends, for offsets that only grow."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._enclosing = Enclosing(text)
+        self._last = 0
+        self._ends: dict[int, int] = {}  # by the brace; many calls stand in one region
+
+    def end(self, at: int) -> int:
+        """Where the innermost region around `at` ends; -1 if there is none."""
+        brace = self._enclosing.bracket(at, self._last)
+        self._last = at
+        if brace < 0 or self._text[brace] != "{":
+            return -1
+        if brace not in self._ends:
+            self._ends[brace] = matching_bracket(self._text, brace)
+        return self._ends[brace]
+
+
+def _is_used(text: str, value: Span, types: Span, regions: _Regions) -> bool:
+    """Whether the value is named again in the region around it, or before the next function."""
+    code = types.end
+    end = regions.end(value.start)
+    if end < 0:
+        end = next(_in_code(_FUNCTION, text, code, len(text)), len(text))
+    use = re.compile(rf"{re.escape(text[value.start : value.end])}(?![\w$.\-])")
+    return next(_in_code(use, text, code, end), None) is not None
+
+
+def _in_code(pattern: re.Pattern[str], text: str, code: int, end: int) -> Iterator[int]:
+    """Where the pattern matches in `text[code:end]` outside strings and comments."""
+    for hit in pattern.finditer(text, code, end):
+        if hit.start() >= code:
+            code = next_code(text, code, hit.start())
+            if code == hit.start():
+                yield code
+
+
+def _move_sharding(text: str, call: CustomCall, aliases: Mapping[str, str]) -> Iterator[Edit]:
+    """Move the sharding into the attributes of the operation that the call stands for.
+
+    Raises:
+        ConversionError: The attributes are no dictionary.
+    """
+    entries = {entry.key: entry for entry in read_dictionary(text, call.brace)} if call.brace >= 0 else {}
+    sharding = entries.get("mhlo.sharding") or entries.get("sdy.sharding")
     if sharding is None:
         return
     entry = text[sharding.span.start : sharding.span.end]
-    attributes = find_entry(text, call.brace, "mhlo.attributes")
+    attributes = entries.get("mhlo.attributes")
     if attributes is None or attributes.value is None:
         yield (sharding.span.start, sharding.span.end, f"mhlo.attributes = {{{entry}}}")
         return
-    inside = attributes.value.start + 1
-    separator = "" if text.startswith("}", skip_trivia(text, inside)) else ", "
-    yield (inside, inside, f"{entry}{separator}")
+    start, end = attributes.value.start, attributes.value.end
+    value = expanded(text[start:end], aliases)
+    if not value.startswith("{"):
+        raise _unclear(text, call, "its `mhlo.attributes`")
+    separator = "" if value.startswith("}", skip_trivia(value, 1)) else ", "
+    if text.startswith("{", start):
+        yield (start + 1, start + 1, f"{entry}{separator}")
+    else:  # an alias, which others may share
+        yield (start, end, f"{{{entry}{separator}{value[1:]}")
     yield (*removal(text, sharding.span.start, sharding.span.end, call.brace + 1), "")
+
+
+def _unclear(text: str, call: CustomCall, what: str) -> ConversionError:
+    return ConversionError(
+        f"the call of {call.target} is written in a way that does not tell {what}",
+        source=Source(text),
+        span=call.name,
+        help="write it as `%0 = stablehlo.custom_call @target(%a) {...} : (T) -> T`",
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ParseError
+from sdybridge.errors import ConversionError, ParseError
 from sdybridge.modules.attributes import find_aliases, without_unused_aliases
 from sdybridge.modules.control_flow import add_missing_shardings
 from sdybridge.modules.converted import ConvertedModule
@@ -89,7 +89,7 @@ def export_module(
         if add_missing_sharding_to_control_flow:
             new, added = add_missing_shardings(new)
         new = export_custom_calls(new)
-    except ParseError as error:
+    except (ParseError, ConversionError) as error:
         raise _placed(error, source) from None
     return ExportResult(
         text=without_unused_aliases(new) if export.has_aliases else new,
@@ -100,12 +100,12 @@ def export_module(
     )
 
 
-def _placed(error: ParseError, source: Source) -> SdyBridgeError:
+def _placed(error: SdyBridgeError, source: Source) -> SdyBridgeError:
     """The error of a pass over the converted text, at the place in the original that has the same fault."""
     try:
         add_missing_shardings(source.text)
         export_custom_calls(source.text)
-    except ParseError as original:
+    except (ParseError, ConversionError) as original:
         error = original
     return _located(error, source)
 

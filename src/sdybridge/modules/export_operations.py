@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
 from sdybridge.modules.dictionary import read_dictionary
-from sdybridge.modules.lexer import SUFFIX_ID, describe, matching_bracket, parse_error, skip_trivia
-from sdybridge.modules.signature import TYPE, results_of_generic
+from sdybridge.modules.lexer import (
+    SUFFIX_ID,
+    TRIVIA,
+    describe,
+    matching_bracket,
+    parse_error,
+    skip_trivia,
+    type_end,
+)
+from sdybridge.modules.signature import results_of_generic
 from sdybridge.modules.sites import SiteKind
 from sdybridge.modules.splice import statement
 from sdybridge.sdy import TensorShardingAttr, parse_prefix
@@ -23,10 +31,9 @@ CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
 """The operations that say how one value is laid out, and nothing else."""
 
 _COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"})
-_OPERAND = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?")
-_OUT_SHARDING = re.compile(r"out_sharding\s*+=\s*+")
-_GROUP = re.compile(rf"%{SUFFIX_ID}(?:#\d++)?\s++group_id\s*+=\s*+\d++")
-_TYPE = re.compile(TYPE)
+_OPERAND = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}(#\d++))?")
+_OUT_SHARDING = re.compile(rf"out_sharding{TRIVIA}={TRIVIA}")
+_GROUP = re.compile(rf"%{SUFFIX_ID}(?:{TRIVIA}#\d++)?{TRIVIA}group_id{TRIVIA}={TRIVIA}\d++")
 
 
 class ConstraintForm(enum.Enum):
@@ -87,12 +94,12 @@ def _remove_group(export: ShardingExport, start: int, end: int, *, generic: bool
     at = skip_trivia(text, end)
     if generic:
         at = results_of_generic(text, skip_trivia(text, matching_bracket(text, at)))
-        last = matching_bracket(text, at) if text.startswith("(", at) else _type_end(text, at)
+        last = type_end(text, at)
     else:
         group = _GROUP.match(text, at)
         if not group:
             raise parse_error(text, at, f"expected `%value group_id=...`, found {describe(text, at)}")
-        last = _type_end(text, _type_behind(text, group.end()))
+        last = type_end(text, _type_behind(text, group.end()))
     first, last = statement(text, start, last)
     export.replace(first, last, "")
     return last
@@ -129,21 +136,22 @@ def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
         aliases=export.aliases,
     )
     at_type = _type_behind(text, after)
-    type_end = _type_end(text, at_type)
-    of_type = text[at_type:type_end]
+    end = type_end(text, at_type)
+    of_type = text[at_type:end]
     converted = export.convert(attr, at, [of_type])
     head, tail = export.copy(converted, text[at:after], of_type)
-    export.replace(start, type_end, f"{head}{operand[0]}{tail}")
-    return type_end
+    export.replace(start, end, f"{head}{operand[1]}{operand[2] or ''}{tail}")
+    return end
 
 
 def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     """`"sdy.reshard"(%a) <{sharding = #sdy.sharding<...>}> {...} : (T) -> T` and the collectives."""
     text = export.text
     operands = skip_trivia(text, end)
-    at = skip_trivia(text, matching_bracket(text, operands))
-    arguments = text[operands:at].rstrip()
-    brace = at + 1 if text.startswith("<{", at) else at
+    arguments_end = matching_bracket(text, operands)
+    at = skip_trivia(text, arguments_end)
+    arguments = text[operands:arguments_end]
+    brace = skip_trivia(text, at + 1) if text.startswith("<", at) else at
     sharding = None
     if text.startswith("{", brace):
         for entry in read_dictionary(text, brace):
@@ -158,8 +166,9 @@ def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     attr, _ = parse_prefix(
         export.source, sharding.start, TensorShardingAttr, target=export.target, aliases=export.aliases
     )
-    at_type += text.startswith("(", at_type)
-    converted = export.convert(attr, sharding.start, [text[at_type : _type_end(text, at_type)]])
+    if text.startswith("(", at_type):
+        at_type = skip_trivia(text, at_type + 1)
+    converted = export.convert(attr, sharding.start, [text[at_type : type_end(text, at_type)]])
     name = '"mhlo.copy"'
     properties = ""
     if export.constraints is ConstraintForm.CUSTOM_CALL:
@@ -178,11 +187,3 @@ def _type_behind(text: str, at: int) -> int:
     if not text.startswith(":", colon):
         raise parse_error(text, colon, f"expected ':' and a type, found {describe(text, colon)}")
     return skip_trivia(text, colon + 1)
-
-
-def _type_end(text: str, at: int) -> int:
-    """The offset past the type at `at`."""
-    found = _TYPE.match(text, at)
-    if found:
-        return found.end()
-    raise parse_error(text, at, f"expected a type, found {describe(text, at)}")

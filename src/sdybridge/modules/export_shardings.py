@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh, verify_for_export
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
+from sdybridge.modules.annotated import Dictionaries
 from sdybridge.modules.attributes import Aliases, attribute_end, quote
 from sdybridge.modules.contexts import (
     LongLines,
@@ -103,6 +104,7 @@ class ShardingExport:
         self._pieces: list[str] = []  # the new text
         self._end = 0  # where the part of the old text ends that the pieces stand for
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
+        self._dictionaries = Dictionaries(source)
         self._enclosing = Enclosing(source.text)
         self._long_lines = LongLines(source.text, ARGUMENT)
         self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
@@ -298,7 +300,12 @@ class ShardingExport:
         """Convert the sharding of the argument or result whose dictionary opens at `brace`."""
         text = self.text
         of_type = value_type(text, brace)
-        if of_type is None and not may_be_value(text, brace):
+        is_unknown = of_type is None and not may_be_value(text, brace)
+        if is_unknown or (of_type and of_type.startswith("!")):
+            about = self._dictionaries.at(brace)
+            of_type = about.types[0] if about and about.is_value else of_type
+            is_unknown = is_unknown and not (about and about.is_value)
+        if is_unknown:
             raise VerificationError(
                 "an operation's shardings must be a list, one for each of its results",
                 rule="sharding-kind",

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError
-from sdybridge.source import Source, Span
+from sdybridge.source import Source, Span, utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,18 +29,24 @@ SUFFIX_ID = r"(?:[0-9]++|[A-Za-z_$.\-][A-Za-z0-9_$.\-]*+)"
 SYMBOL = rf"@(?:{BARE_ID}|{STRING})"
 """Pattern of a symbol reference, bare or quoted."""
 
+TRIVIA = r"(?:[ \t\r\n]++|//[^\n]*+)*+"
+"""Pattern of white space and comments, also of none."""
+
 _PLAIN = r'[^"/()\[\]{}<>\-]++|' + STRING + r"|//[^\n]*+|->|-|/|<="
 _FLAT = f"(?:{_PLAIN})*+"
 _STEP = re.compile(
     rf"(?:{_PLAIN}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}>)*+",
 )
 _TOKEN = re.compile(rf"[@%#!^]?(?:{BARE_ID}|[0-9]++)|{STRING}|->")
-_TRIVIA = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
+_TRIVIA = re.compile(TRIVIA)
+_CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
+_TYPE_NAME = re.compile(r"!?[\w.$\-]++")
 _STRING = re.compile(STRING)
 _SYMBOL = re.compile(SYMBOL)
 _ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{2})|(.))")
 _TO_COMMA = re.compile(rf'(?:[^"/()\[\]{{}}<>\-,]++|{STRING}|//[^\n]*+|->|-|/|<=)*+')
 _TO_BRACKET = re.compile(_FLAT)
+_WITH_PARAMETERS = frozenset(("tensor", "memref", "vector", "tuple", "complex"))
 _CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", '"': b'"', "\\": b"\\"}
 
@@ -53,6 +59,52 @@ def skip_trivia(text: str, pos: int) -> int:
     """
     found = _TRIVIA.match(text, pos)
     return found.end() if found else pos
+
+
+def back_over_trivia(text: str, at: int, floor: int = 0) -> int:
+    r"""`at` moved left over white space and comments, not past `floor`, which is code or starts a line.
+
+    >>> back_over_trivia("x // note\n  y", 12)
+    1
+    """
+    while True:
+        end = _back_over_space(text, at, floor)
+        line_end = text.rfind("\n", end, at)
+        if line_end < 0:  # a comment would reach over `at`
+            return end
+        line = text.rfind("\n", floor, end) + 1 or floor
+        if text.find("//", line, end) < 0:
+            return end
+        comment = code_until(text, line, end)
+        if comment == end or not text.startswith("//", comment, end):
+            return end
+        at = comment
+
+
+def code_until(text: str, start: int, at: int) -> int:
+    """Where the string or comment opens that reaches over `at`; `at` if it is code, as `start` is.
+
+    >>> [code_until('a "b" // c', 0, at) for at in (1, 3, 5, 9)]
+    [1, 2, 5, 6]
+    """
+    code = _CODE.match(text, start, at)
+    return code.end() if code else start
+
+
+def next_code(text: str, start: int, at: int) -> int:
+    """`at` if it is code, as `start` is; otherwise the end of the string or comment around it.
+
+    >>> [next_code('a "b" // c', 0, at) for at in (1, 3, 9)]
+    [1, 5, 10]
+    """
+    end = code_until(text, text.rfind("\n", start, at) + 1 or start, at)
+    if end == at:
+        return at
+    string = _STRING.match(text, end)
+    if string:
+        return string.end()
+    line_end = text.find("\n", at)
+    return len(text) if line_end < 0 else line_end
 
 
 def string_end(text: str, pos: int) -> int:
@@ -124,8 +176,32 @@ def matching_bracket(text: str, pos: int) -> int:
     return pos
 
 
+def type_end(text: str, at: int) -> int:
+    r"""The offset past the type at `at`, however it is spaced.
+
+    Raises:
+        ParseError: There is no type at `at`, or its brackets do not pair up.
+
+    >>> type_end("tensor\n<8xf32> %a", 0), type_end("(i32) -> (f32) {", 0)
+    (14, 14)
+    """
+    while text.startswith("(", at):  # a function; its result may be one again
+        end = matching_bracket(text, at)
+        arrow = skip_trivia(text, end)
+        if not text.startswith("->", arrow):
+            return end
+        at = skip_trivia(text, arrow + 2)
+    found = _TYPE_NAME.match(text, at)
+    if not found:
+        raise parse_error(text, at, f"expected a type, found {describe(text, at)}")
+    after = found.end()
+    if found[0] in _WITH_PARAMETERS:
+        after = skip_trivia(text, after)
+    return matching_bracket(text, after) if text.startswith("<", after) else found.end()
+
+
 def items(text: str, start: int, end: int) -> Iterator[Span]:
-    """The comma-separated items of `text[start:end]`, the inside of a group, without white space around.
+    """The comma-separated items of `text[start:end]`, the inside of a group, without trivia around.
 
     An empty inside has no items; an empty item between two commas is an empty span.
 
@@ -142,10 +218,10 @@ def items(text: str, start: int, end: int) -> Iterator[Span]:
         run = _TO_COMMA.match(text, pos, end)
         pos = run.end() if run else pos
         if pos >= end:
-            yield Span(first, _trimmed(text, first, end))
+            yield Span(first, back_over_trivia(text, end, first))
             return
         if text[pos] == ",":
-            yield Span(first, _trimmed(text, first, pos))
+            yield Span(first, back_over_trivia(text, pos, first))
             first = pos = min(skip_trivia(text, pos + 1), end)
         elif text[pos] in _CLOSER:
             pos = matching_bracket(text, pos)
@@ -192,13 +268,13 @@ def unescape(literal: str) -> str:
     parts: list[bytes] = []
     last = 0
     for found in _ESCAPE.finditer(inside):
-        parts.append(inside[last : found.start()].encode("utf-8", "surrogateescape"))
+        parts.append(utf8(inside[last : found.start()]))
         code, char = found.groups()
         parts.append(
             bytes.fromhex(code) if code else _NAMED_ESCAPES.get(char, char.encode("utf-8", "replace"))
         )
         last = found.end()
-    parts.append(inside[last:].encode("utf-8", "surrogateescape"))
+    parts.append(utf8(inside[last:]))
     return b"".join(parts).decode("utf-8", "surrogateescape")
 
 
@@ -245,11 +321,11 @@ def _token_end(text: str, pos: int) -> int:
     return found.end() if found else pos + 1
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
-    """`end` moved left over white space."""
-    while end > start and text[end - 1] in " \t\r\n":
-        end -= 1
-    return end
+def _back_over_space(text: str, at: int, floor: int) -> int:
+    """`at` moved left over white space, not past `floor`."""
+    while at > floor and text[at - 1] in " \t\r\n":
+        at -= 1
+    return at
 
 
 def _unbalanced(text: str, pos: int, opened: int) -> ParseError:

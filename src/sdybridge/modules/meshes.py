@@ -134,7 +134,7 @@ def _read_generic(source: Source, start: int, end: int, aliases: Aliases) -> Mes
     """Read `"sdy.mesh"() <{mesh = #sdy.mesh<...>, sym_name = "name"}> : () -> ()`."""
     text = source.text
     at = skip_trivia(text, matching_bracket(text, skip_trivia(text, end)))
-    brace = at + 1 if text.startswith("<{", at) else at
+    brace = at + 1 if text.startswith("<", at) else at
     brace = skip_trivia(text, brace)
     if not text.startswith("{", brace):
         raise parse_error(

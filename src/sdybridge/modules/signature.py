@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import re
 
-from sdybridge.modules.lexer import SUFFIX_ID, describe, matching_bracket, parse_error, skip_trivia
+from sdybridge.modules.lexer import (
+    SUFFIX_ID,
+    TRIVIA,
+    back_over_trivia,
+    describe,
+    matching_bracket,
+    parse_error,
+    skip_trivia,
+)
+from sdybridge.modules.types import tuple_elements
 
 _SHAPED = r"(?:tensor|memref|vector)<[^<>\n]*+(?:<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)*+>[^<>\n]*+)*+>"
 _OTHER = r"(?:![\w.]++|[su]?i\d++|bf16|f\d\w*+|index|none)(?:<[^<>\n]*+>)?+"
@@ -20,13 +29,16 @@ _TYPES = rf"{TYPE}(?:, {TYPE})*+"
 _SIGNATURE = re.compile(
     rf" ?: (?:(?:\((?:{_TYPES})?\)|{_TYPES}) -> (?:(?P<result>{TYPE})|\((?P<results>(?:{_TYPES})?)\))"
     rf"|(?P<plain>{_TYPES}))"
-    r"(?= loc\(|[ \t]*+(?:\r?\n|$|\}|//))"
+    rf"(?= loc\(|[ \t]*+(?:\r?\n|$|\}}|//))(?!{TRIVIA}(?:,|->))"
 )
 _ALL_TYPES = re.compile(_TYPES)
 _CONSTANT = re.compile(r" dense(?:_resource)?+(?=<)")
 _OPERANDS = re.compile(rf" %{SUFFIX_ID}(?:#\d++)?+(?:, %{SUFFIX_ID}(?:#\d++)?+)*+")
 _ONE_TYPE = re.compile(TYPE)
-_DIMENSIONS = re.compile(r"(?:tuple<)?(?:tensor|memref|vector)<(?:(?:\d++|\?|\[\d++\])x)*+(?![*?])(?!.*>, )")
+_DIMENSIONS = re.compile(r"(?:tensor|memref|vector)<((?:(?:\d++|\?|\[\d++\])x)*+)(?![*?])")
+_BARE_TYPE = re.compile(r"!\w++\.[\w.$\-]++|[su]?i\d++|bf16|t?f\d\w*+|index|none")
+_SPACE = re.compile(r"[ \t\r\n]++|//[^\n]*+")
+_LAST_WORD = re.compile(r"(?<=[\s(,:])[!\w.]++\Z")
 _LONGEST_VALUE_TYPE = 400
 _MOST_SPACES_IN_TYPE = 8
 
@@ -39,18 +51,18 @@ def value_type(text: str, brace: int) -> str | None:
     >>> value_type("%0 = stablehlo.abs %a {", 22) is None
     True
     """
-    end = brace
-    while end > 0 and text[end - 1] in " \t\r\n":
-        end -= 1
-    start = end
+    start = end = back_over_trivia(text, brace)
     for _ in range(_MOST_SPACES_IN_TYPE):
         start = text.rfind(" ", max(0, start - _LONGEST_VALUE_TYPE), start - 1) + 1 if start > 1 else 0
         for first in (start, text.rfind("(", start, end) + 1):
             if first >= start and _ONE_TYPE.fullmatch(text, first, end):
                 return text[first:end]
-        if start == 0 or text[end - 1] != ">":
+        if text[end - 1] != ">":
+            break
+        if start == 0:
             return None
-    return None
+    word = _LAST_WORD.search(text, max(0, end - _LONGEST_VALUE_TYPE), end)
+    return word[0] if word and _ONE_TYPE.fullmatch(word[0]) else None
 
 
 def result_types(text: str, brace: int) -> tuple[tuple[str, ...], bool] | None:
@@ -137,14 +149,19 @@ def results_of_generic(text: str, at: int) -> int:
 def sharding_rank(value: str | None) -> int | None:
     """The number of dimensions that a sharding of a value of this type has; None if that is not known.
 
-    Values that are no tensors, and the results of operations without any (`none`), take rank 0.
+    Values that are no tensors, and the results of operations without any (`none`), take rank 0. The type may
+    be spaced in any way; that of an alias is not known.
 
     >>> sharding_rank("tensor<2x?xcomplex<f32>>"), sharding_rank("tuple<tensor<2xf32>>"), sharding_rank("i32")
     (2, 1, 0)
     """
-    if value is None or (value.startswith("!") and "." not in value):  # an alias
+    if value is None:
         return None
-    found = _DIMENSIONS.match(value)
+    compact = _SPACE.sub("", value)
+    elements = tuple_elements(compact)
+    if elements is not None:
+        return sharding_rank(elements[0]) if len(elements) == 1 and "tuple" not in compact[1:] else None
+    found = _DIMENSIONS.match(compact)
     if found:
-        return found[0].count("x")
-    return None if "<" in value else 0
+        return found[1].count("x")
+    return 0 if _BARE_TYPE.fullmatch(compact) else None

@@ -10,7 +10,7 @@ import enum
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdybridge.modules.lexer import STRING, skip_trivia, string_end
+from sdybridge.modules.lexer import STRING, code_until, skip_trivia, string_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,6 @@ HLO_ARGUMENT = re.compile(
 )
 """As `ARGUMENT`, with an HLO sharding."""
 
-_CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
 _KEY_PREFIXES = ("sdy.", "xla.sdy.", "mhlo.")
 _BEFORE_NAME = frozenset(" \t\r\n{}()[]<>,=")
 # Code has no backslash outside of strings, so text that starts inside a string never matches by mistake.
@@ -130,8 +129,7 @@ def read_site(text: str, hit: re.Match[str], code: int) -> tuple[Site | None, in
     """
     start, end = hit.span("name")
     line = text.rfind("\n", code, start) + 1
-    plain = _CODE.match(text, line or code, start)
-    stop = plain.end() if plain else start  # it always matches, if only the empty string
+    stop = code_until(text, line or code, start)
     if stop < start:  # a string or comment opens at `stop` and reaches over `start`
         if text[stop] != '"':
             return None, _line_end(text, start)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.lexer import STRING, matching_bracket, skip_trivia
+from sdybridge.modules.lexer import back_over_trivia, matching_bracket, skip_trivia
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
 _REST_OF_LINE = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 
 Edit = tuple[int, int, str]
@@ -46,15 +45,15 @@ def removal(text: str, start: int, end: int, floor: int = 0) -> tuple[int, int]:
     (5, 13)
     """
     after = skip_trivia(text, end)
-    before = _back_over_trivia(text, start, floor)
+    before = back_over_trivia(text, start, floor)
     if before > floor and text[before - 1] == ",":
         return before - 1, end
     if text.startswith(",", after):
         return start, skip_trivia(text, after + 1)
     if before > floor and text[before - 1] == "{" and text.startswith("}", after):
-        opened = _back_over_space(text, before - 1, floor)
+        opened = back_over_trivia(text, before - 1, floor)
         if text.endswith("attributes", floor, opened):
-            opened = _back_over_space(text, opened - len("attributes"), floor)
+            opened = back_over_trivia(text, opened - len("attributes"), floor)
         return opened, after + 1
     return start, end
 
@@ -65,9 +64,24 @@ def statement(text: str, start: int, end: int) -> tuple[int, int]:
     >>> statement("a\n  op %x loc(#l)\n  b", 4, 9)
     (2, 18)
     """
-    after = skip_trivia(text, end)
-    if text.startswith("loc(", after):
-        end = matching_bracket(text, after + 3)
+    return whole_line(text, start, location_end(text, end))
+
+
+def location_end(text: str, at: int) -> int:
+    r"""The offset past the location behind the operation that ends at `at`; `at` if it has none.
+
+    >>> location_end("op // c\n loc (#l)", 2)
+    17
+    """
+    word = skip_trivia(text, at)
+    if not text.startswith("loc", word):
+        return at
+    bracket = skip_trivia(text, word + len("loc"))
+    return matching_bracket(text, bracket) if text.startswith("(", bracket) else at
+
+
+def whole_line(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range of `text[start:end]` with its line, if nothing else is on that."""
     line = start
     while line > 0 and text[line - 1] in " \t":
         line -= 1
@@ -75,24 +89,3 @@ def statement(text: str, start: int, end: int) -> tuple[int, int]:
     if rest is None or (line > 0 and text[line - 1] != "\n"):
         return start, end
     return line, rest.end()
-
-
-def _back_over_trivia(text: str, at: int, floor: int) -> int:
-    """`at` moved left over white space and comments, not past `floor`."""
-    while True:
-        end = _back_over_space(text, at, floor)
-        if "\n" not in text[end:at]:
-            return end
-        line = text.rfind("\n", floor, end) + 1 or floor
-        code = _CODE.match(text, line, end)
-        comment = code.end() if code else line
-        if not text.startswith("//", comment, end):
-            return end
-        at = comment
-
-
-def _back_over_space(text: str, at: int, floor: int) -> int:
-    """`at` moved left over white space, not past `floor`."""
-    while at > floor and text[at - 1] in " \t\r\n":
-        at -= 1
-    return at

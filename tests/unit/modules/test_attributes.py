@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 
 from sdybridge.errors import ParseError
-from sdybridge.modules.attributes import attribute_end, find_aliases, quote, without_unused_aliases
+from sdybridge.modules.attributes import (
+    attribute_end,
+    find_aliases,
+    find_type_aliases,
+    quote,
+    without_unused_aliases,
+)
 from sdybridge.modules.lexer import unescape
 
 
@@ -58,6 +64,24 @@ def test_find_aliases() -> None:
         assert text[alias.start : alias.end].lstrip().startswith("#")
 
 
+def test_find_aliases_in_any_spacing() -> None:
+    text = '#a=1 #b // c\n = // #n = 1\n "#n = 1" module {} #c = 2 // #n = 1'
+    assert {name: alias.value for name, alias in find_aliases(text).items()} == {
+        "a": "1",
+        "b": '"#n = 1"',
+        "c": "2",
+    }
+
+
+def test_find_type_aliases() -> None:
+    text = '!t = tensor <8xf32> !u\n= !t // !n = i32\n{s = "!n = i32"} !f = (i32) -> i32\n'
+    assert find_type_aliases(text) == {
+        "!t": "tensor <8xf32>",
+        "!u": "tensor <8xf32>",
+        "!f": "(i32) -> i32",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -70,6 +94,13 @@ def test_find_aliases() -> None:
         ("#a = @m\nb", "b"),
         ("b\n#a = #sdy.mesh<[]>", "b\n"),
         ("#a = #sdy.mesh<[]>\n#aa = #sdy.mesh<[]>\n{x = #aa}", "#aa = #sdy.mesh<[]>\n{x = #aa}"),
+        ('#a = #sdy.x<"}">module @m', "module @m"),
+        ("#a = #sdy.x<[]> #b = #sdy.x<#a> c", "  c"),
+        ("#a = #sdy.x<[]> // #a\nb", " // #a\nb"),
+        ("#a = #sdy.x<[]> #b = #a // c\nd", "  // c\nd"),
+        ('#a = #sdy.x<[]>\n{s = "#a"} // #a', '{s = "#a"} // #a'),
+        ("#a // c\n =\n #sdy.x<[]>\nb", "b"),
+        ("{x = 1} #a = #sdy.x<[]> }", "{x = 1}  }"),
         ("", ""),
     ],
 )

@@ -21,6 +21,14 @@ PROGRAMS = [
     ('"stablehlo.if"(%p) ({\n"stablehlo.if"(%p) ({\nstablehlo.return\n})$ : X\nstablehlo.return\n})$ : X', 2),
     (f'a.b {{s = "stablehlo.while(%i)", t = "\\"stablehlo.if\\"("}} // "stablehlo.if"(%p)\n// {BODY}\n', 0),
     (f"%0 = a.b : f32\n{BODY}", 0),
+    (f"stablehlo.while\n // (\n (%i = %a) : tensor <8xf32>, tensor // <\n <f32> attributes$ // c\n{BODY}", 1),
+    ('"stablehlo.if" // "(\n(%p) ({\n  "stablehlo.return"() : () -> ()\n})$ : (i1) -> ()', 1),
+    (
+        f"stablehlo.while(%i = %a) : f32 attributes$\n{BODY}".replace(
+            "  stablehlo.return", '  // "stablehlo.sort"(%a) ({\n  stablehlo.return'
+        ),
+        1,
+    ),
     ("", 0),
 ]  # fmt: skip
 
