@@ -183,9 +183,11 @@ def _export(source: Source, line: Span, options: Options) -> Converted:
     line = Span(line.start, line.start + len(text))
     text = text.lstrip()
     shift = line.end - len(text)  # from an offset in what is parsed to one in the source
-    if text.startswith("["):  # dimensions alone
-        text = f"<@mesh, {text}>"
-        shift -= len("<@mesh, ")
+    if text.startswith("["):  # dimensions alone are on the only mesh
+        only = next(iter(known)) if isinstance(known, dict) and len(known) == 1 else "mesh"
+        opening = f"<{symbol(only)}, "
+        text = f"{opening}{text}>"
+        shift -= len(opening)
     try:
         sharding = TensorShardingAttr.from_string(text, target=target)
         if options.to == "sdy":

@@ -118,6 +118,8 @@ XY = ["--mesh", "x=2,y=4"]
         (['[{"x"}]', "--mesh", '<["x"=4], device_ids=[3, 2, 1, 0]>'], "{devices=[4]3,2,1,0}"),
         (['[{"x"}]', "--mesh", '#sdy.mesh<["x"=4]>'], "{devices=[4]<=[4]}"),
         (['[{"a b"}]', "--mesh", ' "a b" = 2 , y=2'], "{devices=[2,2]<=[4] last_tile_dim_replicate}"),
+        (['[{"x"}]', "--mesh", "@m=x=2"], "{devices=[2]<=[2]}"),
+        (['[{"x"}]', "--mesh", '@"m n"=x=2', "--to", "sdy"], '#sdy.sharding<@"m n", [{"x"}]>'),
         (['<@n, [{"x"}]>', "--mesh", "@m=x=2", "--mesh", "@n=x=4"], "{devices=[4]<=[4]}"),
         (['<@"n o", [{"x"}]>', "--mesh", '@"n o" = <["x"=4]>'], "{devices=[4]<=[4]}"),
         (["[]", "--mesh", "<[], device_ids=[3]>"], "{maximal device=3}"),
