@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from sdybridge.modules.lexer import CLOSER, TO_UNPAIRED
 
-from sdybridge.modules.lexer import STRING
-
-_PLAIN = rf'[^"/()\[\]{{}}<>\-]++|{STRING}|//[^\n]*+|->|-|/|<=|>='
-_FLAT = f"(?:{_PLAIN})*+"
-_STEP = re.compile(rf"(?:{_PLAIN}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}>)*+")
-_OPENER = {")": "(", "]": "[", "}": "{", ">": "<"}
+_OPENER = {closer: opener for opener, closer in CLOSER.items()}
 
 
 class Enclosing:
@@ -48,12 +43,12 @@ def _open_brackets(text: str, start: int, end: int, opened: list[int]) -> list[i
     """`opened` after reading `text[start:end]`; a closer without its opener is passed over."""
     pos = start
     while pos < end:
-        step = _STEP.match(text, pos, end)
+        step = TO_UNPAIRED.match(text, pos, end)
         pos = step.end() if step else pos
         if pos >= end:
             break
         char = text[pos]
-        if char in "([{<":
+        if char in CLOSER:
             opened.append(pos)
         elif char in _OPENER and opened and text[opened[-1]] == _OPENER[char]:
             opened.pop()

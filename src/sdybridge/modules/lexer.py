@@ -34,9 +34,12 @@ TRIVIA = r"(?:[ \t\r\n]++|//[^\n]*+)*+"
 
 _PLAIN = r'[^"/()\[\]{}<>\-]++|' + STRING + r"|//[^\n]*+|->|-|/|<="
 _FLAT = f"(?:{_PLAIN})*+"
-_STEP = re.compile(
-    rf"(?:{_PLAIN}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}>)*+",
-)
+TO_UNPAIRED = re.compile(rf"(?:{_PLAIN}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}>)*+")
+"""Passes over code up to a bracket that does not open and close a group without groups in it."""
+
+CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
+"""The bracket that closes each opening one."""
+
 _TOKEN = re.compile(rf"[@%#!^]?(?:{BARE_ID}|[0-9]++)|{STRING}|->")
 _TRIVIA = re.compile(TRIVIA)
 _CODE = re.compile(rf'(?:[^"/]++|{STRING}|/(?!/))*+')
@@ -47,7 +50,6 @@ _ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{2})|(.))")
 _TO_COMMA = re.compile(rf'(?:[^"/()\[\]{{}}<>\-,]++|{STRING}|//[^\n]*+|->|-|/|<=)*+')
 _TO_BRACKET = re.compile(_FLAT)
 _WITH_PARAMETERS = frozenset(("tensor", "memref", "vector", "tuple", "complex"))
-_CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", '"': b'"', "\\": b"\\"}
 
 
@@ -154,11 +156,11 @@ def matching_bracket(text: str, pos: int) -> int:
     29
     """
     opener = text[pos : pos + 1]
-    if opener not in _CLOSER or not opener:
+    if opener not in CLOSER or not opener:
         raise parse_error(text, pos, f"expected an opening bracket, found {describe(text, pos)}")
-    expected = [_CLOSER[opener]]
+    expected = [CLOSER[opener]]
     opened = [pos]
-    step = _STEP.match
+    step = TO_UNPAIRED.match
     pos += 1
     while expected:
         run = step(text, pos)
@@ -167,8 +169,8 @@ def matching_bracket(text: str, pos: int) -> int:
         if char == expected[-1]:
             expected.pop()
             opened.pop()
-        elif char in _CLOSER and char:
-            expected.append(_CLOSER[char])
+        elif char in CLOSER and char:
+            expected.append(CLOSER[char])
             opened.append(pos)
         elif not (char == ">" and text.startswith(">=", pos)):
             raise _unbalanced(text, pos, opened[-1])
@@ -223,7 +225,7 @@ def items(text: str, start: int, end: int) -> Iterator[Span]:
         if text[pos] == ",":
             yield Span(first, back_over_trivia(text, pos, first))
             first = pos = min(skip_trivia(text, pos + 1), end)
-        elif text[pos] in _CLOSER:
+        elif text[pos] in CLOSER:
             pos = matching_bracket(text, pos)
         elif text.startswith(">=", pos):
             pos += 2
@@ -246,7 +248,7 @@ def groups(text: str, start: int, end: int) -> Iterator[Span]:
         pos = run.end() if run else pos
         if pos >= end:
             return
-        if text[pos] in _CLOSER:
+        if text[pos] in CLOSER:
             group_end = matching_bracket(text, pos)
             yield Span(pos, group_end)
             pos = group_end
@@ -332,7 +334,7 @@ def _unbalanced(text: str, pos: int, opened: int) -> ParseError:
     opener = text[opened]
     if pos >= len(text):
         return parse_error(
-            text, opened, f"'{opener}' is never closed", help=f"close it with `{_CLOSER[opener]}`"
+            text, opened, f"'{opener}' is never closed", help=f"close it with `{CLOSER[opener]}`"
         )
     if text[pos] == '"':
         try:
@@ -340,5 +342,5 @@ def _unbalanced(text: str, pos: int, opened: int) -> ParseError:
         except ParseError as error:
             return error
     line, column = Source(text).location(opened)
-    message = f"expected '{_CLOSER[opener]}' before {describe(text, pos)}"
+    message = f"expected '{CLOSER[opener]}' before {describe(text, pos)}"
     return parse_error(text, pos, message, notes=(f"'{opener}' was opened at {line}:{column}",))
