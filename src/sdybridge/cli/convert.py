@@ -145,7 +145,7 @@ def command(
             converted = _import(source, line, sharding, inferred, options)
         click.echo(_render(converted, to or ("hlo" if sharding is None else "sdy"), target))
         if not quiet and to != "json":
-            for loss in converted.losses:
+            for loss in dict.fromkeys(converted.losses):  # the elements of a tuple often lose the same
                 kind = loss.kind.value.removeprefix("chosen-")
                 verb = "lost" if kind == loss.kind.value else "chose"
                 label = click.style(f"{verb} {kind}:", fg="yellow")

@@ -316,3 +316,9 @@ def test_ranks_for_another_tuple() -> None:
 )
 def test_notation(text: str, notation: Notation) -> None:
     assert notation_of(text) is notation
+
+
+def test_convert_lists_what_all_elements_of_a_tuple_lose_once() -> None:
+    result = run("convert", f"{{{', '.join(['{devices=[2,4]<=[8]}'] * 60)}}}")
+    assert result.stdout.count('_axis_1"=4') == 60
+    assert result.stderr.count("chose openness: closed") == 1
