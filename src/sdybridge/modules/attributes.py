@@ -106,7 +106,8 @@ def expanded(value: str, aliases: Mapping[str, str]) -> str:
     '1'
     """
     seen = set()
-    while value.startswith("#") and value[1:] in aliases and value not in seen:
+    # What has parameters is no alias, and need not be looked up.
+    while value.startswith("#") and "<" not in value and value[1:] in aliases and value not in seen:
         seen.add(value)
         value = aliases[value[1:]]
     return value

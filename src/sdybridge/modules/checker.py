@@ -262,17 +262,15 @@ class Checker:
             raise self.error_at(placed, "tuple-size", message, notes=[f"the type is {_short(type_text)}"])
         inner = elements[0] if elements else type_text
         if not is_shaped(inner):
-            sharding = placed.sharding
-            for part in ("dim_shardings", "replicated_axes", "unreduced_axes"):
-                if getattr(sharding, part):
-                    what = part.replace("_", " ").replace("dim ", "dimension ")
-                    raise self.error_at(
-                        placed,
-                        "non-shaped-rank",
-                        f"a value of type {_short(type_text)} is no tensor, so its sharding has no {what}",
-                        (part,),
-                        help="write `[]` and no axis lists",
-                    )
+            if found := filled_part(placed.sharding):
+                part, what = found
+                raise self.error_at(
+                    placed,
+                    "non-shaped-rank",
+                    f"a value of type {_short(type_text)} is no tensor, so its sharding has no {what}",
+                    (part,),
+                    help="write `[]` and no axis lists",
+                )
             return 0
         rank = rank_of(inner)
         if rank is None:
@@ -313,6 +311,18 @@ class Checker:
             self.verify(one, type_text, context)
             placed.append(one)
         return placed
+
+
+def filled_part(sharding: TensorShardingAttr) -> tuple[str, str] | None:
+    """The first part that what has no dimensions may not have, as field and in words; None if all are empty.
+
+    >>> filled_part(TensorShardingAttr.from_string('<@mesh, [], replicated={"x"}>'))
+    ('replicated_axes', 'replicated axes')
+    """
+    for part in ("dim_shardings", "replicated_axes", "unreduced_axes"):
+        if getattr(sharding, part):
+            return part, part.replace("_", " ").replace("dim ", "dimension ")
+    return None
 
 
 def count(number: int, noun: str) -> str:

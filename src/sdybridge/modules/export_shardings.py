@@ -12,7 +12,7 @@ from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mes
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.annotated import Dictionaries
-from sdybridge.modules.attributes import Aliases, attribute_end, quote
+from sdybridge.modules.attributes import Aliases, attribute_end, expanded, quote
 from sdybridge.modules.contexts import (
     LongLines,
     PlainLines,
@@ -408,11 +408,7 @@ class ShardingExport:
 
     def _parse(self, at: int, end: int, value: str | None) -> TensorShardingAttr | TensorShardingPerValueAttr:
         """The sharding at `at`, which may be an alias; `value` is its text if that is plain."""
-        spelled = self.text[at:end]
-        seen = set()
-        while not spelled.startswith("#sdy") and spelled[1:] in self.aliases and spelled not in seen:
-            seen.add(spelled)
-            spelled = self.aliases[spelled[1:]]
+        spelled = expanded(self.text[at:end], self.aliases)
         if not spelled.startswith("#"):
             raise VerificationError(
                 "`sdy.sharding` must hold a sharding",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import OpShardingType
 from sdybridge.hlo.checks import cropped
-from sdybridge.modules.attributes import Aliases, attribute_end
+from sdybridge.modules.attributes import Aliases, attribute_end, expanded
 from sdybridge.modules.hlo_attribute import element_span, parse_hlo_attribute
 from sdybridge.modules.signature import sharding_rank
 from sdybridge.source import Span
@@ -84,11 +84,7 @@ class FoundShardings:
 
     def literal(self, at: int, end: int) -> str:
         """The string at `at`, which may be an alias."""
-        spelled = self.text[at:end]
-        seen = set()
-        while spelled.startswith("#") and spelled[1:] in self._aliases and spelled not in seen:
-            seen.add(spelled)
-            spelled = self._aliases[spelled[1:]]
+        spelled = expanded(self.text[at:end], self._aliases)
         if spelled.startswith('"'):
             return spelled
         raise VerificationError(

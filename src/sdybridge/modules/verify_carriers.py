@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.checker import filled_part
 from sdybridge.modules.context import Placed, Where
 from sdybridge.modules.result_types import expand_type, result_types
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
@@ -79,16 +80,15 @@ def _verify_without_results(checker: Checker, placed: Placed, context: Context) 
             checker.place_of(placed.start, placed.cls, placed.path),
             notes=["only a maximal or fully replicated one may stand there", f"in {placed.where}"],
         )
-    for part in ("dim_shardings", "replicated_axes", "unreduced_axes"):
-        if getattr(sharding, part):
-            what = part.replace("_", " ").replace("dim ", "dimension ")
-            raise checker.error_at(
-                placed,
-                "no-results-rank",
-                f"an operation without results has no {what} in its sharding",
-                (part,),
-                help="write `[]` and no axis lists",
-            )
+    if found := filled_part(sharding):
+        part, what = found
+        raise checker.error_at(
+            placed,
+            "no-results-rank",
+            f"an operation without results has no {what} in its sharding",
+            (part,),
+            help="write `[]` and no axis lists",
+        )
 
 
 def _is_on_maximal(sharding: TensorShardingAttr, context: Context) -> bool:
