@@ -213,8 +213,11 @@ def _only_raises(function: Any) -> bool:
 
 
 def member_lines(name: str, cls: type) -> Iterator[str]:
-    """The class's own public methods and properties."""
-    for key, member in vars(cls).items():
+    """The class's own public methods and properties, and those of bases that are parts of it alone."""
+    members = dict(vars(cls))
+    for base in filter(is_part, reversed(cls.__mro__)):
+        members |= {key: member for key, member in vars(base).items() if key not in members}
+    for key, member in members.items():
         if key.startswith("_") or isinstance(member, type):
             continue
         if isinstance(member, classmethod):
@@ -224,6 +227,11 @@ def member_lines(name: str, cls: type) -> Iterator[str]:
         elif isinstance(member, property):
             returns = inspect.signature(member.fget).return_annotation if member.fget else ""
             yield f"- `.{key}: {returns}`: {first_line(member)}"
+
+
+def is_part(base: type) -> bool:
+    """Whether a base class is ours, and only there because a class with all of its members is long."""
+    return base.__module__.startswith("sdybridge.hlo.sharding_")
 
 
 def described(name: str, function: Callable[..., Any], skip: int = 0) -> str:

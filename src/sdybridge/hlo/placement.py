@@ -18,12 +18,12 @@ from sdybridge.hlo.kinds import OpShardingType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdybridge.hlo.sharding import HloSharding
+    from sdybridge.hlo.sharding_queries import ShardingQueries
 
 _WHOLE = (OpShardingType.REPLICATED, OpShardingType.MAXIMAL)
 
 
-def tile_shape(sharding: HloSharding, shape: Sequence[int]) -> tuple[int, ...]:
+def tile_shape(sharding: ShardingQueries, shape: Sequence[int]) -> tuple[int, ...]:
     """See `HloSharding.tile_shape`."""
     sizes = as_shape(shape)
     if sharding._kind is OpShardingType.TUPLE and sharding.is_tiled:
@@ -38,14 +38,14 @@ def tile_shape(sharding: HloSharding, shape: Sequence[int]) -> tuple[int, ...]:
     return (*map(_tile_length, sizes, sharding._tiles._dims[:rank]), *sizes[rank:])
 
 
-def tile_index(sharding: HloSharding, device: int) -> tuple[int, ...]:
+def tile_index(sharding: ShardingQueries, device: int) -> tuple[int, ...]:
     """See `HloSharding.tile_index_for_device`."""
     rank = sharding.data_rank  # raises unless there are tiles
     return sharding._tiles.index_for(device)[:rank]
 
 
 def tile_bounds(
-    sharding: HloSharding, shape: Sequence[int], device: int
+    sharding: ShardingQueries, shape: Sequence[int], device: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The first index of the part of a tensor of `shape` that `device` holds, and the one past the last.
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from sdybridge.hlo import op_sharding_pb2
     from sdybridge.hlo.metadata import OpMetadata
-    from sdybridge.hlo.sharding import HloSharding
+    from sdybridge.hlo.sharding_forms import ShardingForms
 
 _NO_GROUP = -1
 
 
-def to_proto(sharding: HloSharding, target: Target) -> op_sharding_pb2.OpSharding:
+def to_proto(sharding: ShardingForms, target: Target) -> op_sharding_pb2.OpSharding:
     """The message of `sharding` as `target` writes it.
 
     Raises:
@@ -36,7 +36,7 @@ def to_proto(sharding: HloSharding, target: Target) -> op_sharding_pb2.OpShardin
     return proto
 
 
-def _fill(proto: op_sharding_pb2.OpSharding, sharding: HloSharding, target: Target) -> None:
+def _fill(proto: op_sharding_pb2.OpSharding, sharding: ShardingForms, target: Target) -> None:
     proto.type = sharding._kind  # type: ignore[assignment]  # the stub asks for its own enum
     if sharding._kind is OpShardingType.TUPLE:
         for element in sharding._tuple_elements:
@@ -58,7 +58,7 @@ def _fill(proto: op_sharding_pb2.OpSharding, sharding: HloSharding, target: Targ
         proto.shard_group_type = group.kind  # type: ignore[assignment]
 
 
-def _check_expressible(sharding: HloSharding, target: Target) -> None:
+def _check_expressible(sharding: ShardingForms, target: Target) -> None:
     if target is Target.CLASSIC and sharding.has_unreduced:
         raise ConversionError(
             "the classic OpSharding has no unreduced type",
@@ -73,7 +73,7 @@ def _check_expressible(sharding: HloSharding, target: Target) -> None:
         )
 
 
-def _fill_tiles(proto: op_sharding_pb2.OpSharding, sharding: HloSharding) -> None:
+def _fill_tiles(proto: op_sharding_pb2.OpSharding, sharding: ShardingForms) -> None:
     tiles = sharding._tiles
     iota = tiles.iota_form
     proto.tile_assignment_dimensions.extend(tiles.dims)

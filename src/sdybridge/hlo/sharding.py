@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
-from sdybridge.hlo import placement, validation
 from sdybridge.hlo import subgroup as normal_forms
 from sdybridge.hlo.arguments import as_metadata, as_tiles, as_types
-from sdybridge.hlo.checks import as_int, as_tuple, cropped, shown
+from sdybridge.hlo.checks import as_int, as_tuple, shown
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup
-from sdybridge.hlo.metadata import REDUCTION_OP_TYPE, OpMetadata
-from sdybridge.hlo.text import format_constructor, format_sharding, format_sharding_with_metadata
+from sdybridge.hlo.sharding_forms import ShardingForms
 from sdybridge.hlo.tile_assignment import TileAssignment
 from sdybridge.target import Target
 
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from sdybridge.hlo import op_sharding_pb2
+    from sdybridge.hlo.metadata import OpMetadata
 
 _MANUAL = OpShardingType.MANUAL
 _MAXIMAL = OpShardingType.MAXIMAL
@@ -34,7 +33,7 @@ _EMPTY = TileAssignment.empty()
 _SUM = ReductionOp.SUM
 
 
-class HloSharding:
+class HloSharding(ShardingForms):
     """An immutable sharding of one tensor, or of every tensor of a tuple.
 
     Build one with a classmethod: `from_string`, `from_proto`, `replicate`, `assign_device`, `tile`,
@@ -53,27 +52,7 @@ class HloSharding:
     Source: `HloSharding` in xla's `hlo/ir/hlo_sharding.h`.
     """
 
-    __slots__ = (
-        "_device",
-        "_kind",
-        "_metadata",
-        "_reduction_op",
-        "_replicate_on_last_tile_dim",
-        "_shard_group",
-        "_subgroup_types",
-        "_tiles",
-        "_tuple_elements",
-    )
-
-    _device: int | None  # of MAXIMAL
-    _kind: OpShardingType
-    _metadata: tuple[OpMetadata, ...]
-    _reduction_op: ReductionOp
-    _replicate_on_last_tile_dim: bool
-    _shard_group: ShardGroup | None
-    _subgroup_types: tuple[OpShardingType, ...]
-    _tiles: TileAssignment  # of OTHER
-    _tuple_elements: tuple[HloSharding, ...]  # of TUPLE
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise TypeError("build an HloSharding with one of its classmethods, such as HloSharding.replicate()")
@@ -284,211 +263,6 @@ class HloSharding:
 
         return from_proto(source, target)
 
-    @property
-    def type(self) -> OpShardingType:
-        """What kind of sharding this is; `OTHER` is a tiled one."""
-        return self._kind
-
-    @property
-    def is_tuple(self) -> bool:
-        """Whether this is the sharding of a tuple."""
-        return self._kind is _TUPLE
-
-    @property
-    def is_replicated(self) -> bool:
-        """Whether every device holds everything. A tiling into one tile does not count."""
-        return self._kind is _REPLICATED or self._every(lambda leaf: leaf.is_replicated)
-
-    @property
-    def is_single_device(self) -> bool:
-        """Whether each tensor is whole on one device, not necessarily the same."""
-        return self._kind is _MAXIMAL or self._every(lambda leaf: leaf.is_single_device)
-
-    @property
-    def is_maximal(self) -> bool:
-        """Whether the tile is as large as the tensor: replicated or on a single device, as in XLA."""
-        return self.is_replicated or self.is_single_device
-
-    @property
-    def is_manual(self) -> bool:
-        """Whether all of it is manual; a manual subgroup does not count."""
-        return self._kind is _MANUAL or self._every(lambda leaf: leaf.is_manual)
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether XLA may choose."""
-        return self._kind is _UNKNOWN or self._every(lambda leaf: leaf.is_unknown)
-
-    @property
-    def is_unreduced(self) -> bool:
-        """Whether all of it is unreduced; an unreduced subgroup does not count."""
-        return self._kind is _UNREDUCED or self._every(lambda leaf: leaf.is_unreduced)
-
-    @property
-    def is_tiled(self) -> bool:
-        """Whether it is neither maximal, manual, unknown nor unreduced.
-
-        As in XLA, that holds for a tuple of different simple shardings too, and not for an empty tuple.
-        """
-        if self._kind is not _TUPLE:
-            return self._kind is _OTHER
-        return not (self.is_maximal or self.is_manual or self.is_unknown or self.is_unreduced)
-
-    def _every(self, predicate: Callable[[HloSharding], bool]) -> bool:
-        return self._kind is _TUPLE and all(map(predicate, self._tuple_elements))
-
-    @property
-    def tile_assignment(self) -> TileAssignment:
-        """The device grid: of a single device `[1]`, of other shardings without tiles the empty grid `[0]`.
-
-        Raises:
-            VerificationError: This is a tuple.
-        """
-        self._check_leaf("tile_assignment")
-        if self._device is not None:
-            return TileAssignment.from_array([self._device])
-        return self._tiles
-
-    @property
-    def subgroup_types(self) -> tuple[OpShardingType, ...]:
-        """The types of the last dimensions of the grid; empty when the last one holds replicas only."""
-        self._check_leaf("subgroup_types")
-        return self._subgroup_types
-
-    @property
-    def replicate_on_last_tile_dim(self) -> bool:
-        """Whether the last dimension of the grid holds replicas, and no other subgroup exists."""
-        self._check_leaf("replicate_on_last_tile_dim")
-        return self._replicate_on_last_tile_dim
-
-    @property
-    def tuple_elements(self) -> tuple[HloSharding, ...]:
-        """The shardings of a tuple's tensors; empty for a leaf."""
-        return self._tuple_elements
-
-    @property
-    def metadata(self) -> tuple[OpMetadata, ...]:
-        """Where it came from; a tuple's elements have their own."""
-        return self._metadata
-
-    @property
-    def shard_group(self) -> ShardGroup | None:
-        """The group of tensors to be sharded alike; a tuple's elements have their own."""
-        return self._shard_group
-
-    @property
-    def reduction_op(self) -> ReductionOp:
-        """How unreduced values combine; `SUM` unless said otherwise."""
-        return self._reduction_op
-
-    @property
-    def num_devices(self) -> int:
-        """The number of devices in the grid: 1 for a single device, 0 for other shardings without tiles."""
-        self._check_leaf("num_devices")
-        return 1 if self._kind is _MAXIMAL else self._tiles.num_elements
-
-    @property
-    def num_dimensions(self) -> int:
-        """The rank of the grid, subgroups included; 1 for shardings without tiles."""
-        self._check_leaf("num_dimensions")
-        return self._tiles.num_dimensions
-
-    @property
-    def data_rank(self) -> int:
-        """The rank of the tensor: that of the grid without the subgroups' dimensions.
-
-        Raises:
-            VerificationError: This sharding has no tiles.
-        """
-        self._check_tiled("data_rank")
-        return len(self._tiles._dims) - self._replicate_on_last_tile_dim - len(self._subgroup_types)
-
-    @property
-    def unique_device(self) -> int | None:
-        """The one device that holds everything, if this sharding names one."""
-        if self._kind is not _TUPLE:
-            return self._device
-        devices = {element._device for element in self._tuple_elements}
-        return devices.pop() if len(devices) == 1 else None
-
-    def _check_leaf(self, what: str) -> None:
-        if self._kind is _TUPLE:
-            raise VerificationError(
-                f"the sharding of a tuple has no {what} of its own",
-                rule="leaf-sharding",
-                help=f"ask each of its tuple_elements for {what}",
-            )
-
-    def _check_tiled(self, what: str) -> None:
-        if self._kind is not _OTHER:
-            raise VerificationError(
-                f"{what} is a property of tiled shardings, and {cropped(self)} is not one",
-                rule="tiled-sharding",
-            )
-
-    def tile_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of the buffer on each device for a tensor of `shape`: the full tile, with padding.
-
-        As in XLA the rank is not checked (`validate` does): dimensions behind those of the grid stay whole.
-
-        Raises:
-            VerificationError: This is a tuple of different shardings, or `shape` is not a shape.
-
-        Example:
-            >>> HloSharding.iota_tile([2, 4]).tile_shape([7, 9])
-            (4, 3)
-        """
-        return placement.tile_shape(self, shape)
-
-    def tile_index_for_device(self, device: int) -> tuple[int, ...]:
-        """The tile that `device` holds: one coordinate per dimension of the tensor.
-
-        Raises:
-            VerificationError: This sharding is not tiled, or the grid does not have `device`.
-        """
-        return placement.tile_index(self, device)
-
-    def tile_offset_for_device(self, shape: Sequence[int], device: int) -> tuple[int, ...]:
-        """The first index of the part of a tensor of `shape` that `device` holds.
-
-        Raises:
-            VerificationError: This sharding names no part (it is manual, unknown, unreduced or a tuple),
-                tiles another rank, or the grid does not have `device`.
-
-        Example:
-            >>> HloSharding.iota_tile([2, 4]).tile_offset_for_device([7, 9], 5)
-            (4, 3)
-        """
-        return placement.tile_bounds(self, shape, device)[0]
-
-    def tile_limit_for_device(self, shape: Sequence[int], device: int) -> tuple[int, ...]:
-        """The index behind the part of a tensor of `shape` that `device` holds, per dimension.
-
-        Raises:
-            VerificationError: As `tile_offset_for_device`.
-
-        Example:
-            >>> HloSharding.iota_tile([2, 4]).tile_limit_for_device([7, 9], 5)
-            (7, 6)
-        """
-        return placement.tile_bounds(self, shape, device)[1]
-
-    def validate(
-        self, shape: Sequence[int] | Sequence[Sequence[int]], num_devices: int | None = None
-    ) -> None:
-        """Check that this sharding fits a tensor, and a number of devices.
-
-        Tiles may be uneven, and more than there are elements.
-
-        Args:
-            shape: The shape of the tensor; of a tuple, the shapes of its tensors in pre-order.
-            num_devices: How many devices the program runs on, if known.
-
-        Raises:
-            VerificationError: The first thing that does not fit.
-        """
-        validation.validate(self, shape, num_devices)
-
     def with_metadata(self, metadata: Sequence[OpMetadata]) -> HloSharding:
         """The same sharding with these metadata entries; a tuple passes them on to its elements."""
         entries = as_metadata(metadata)
@@ -537,92 +311,6 @@ class HloSharding:
         new._shard_group = self._shard_group
         new._reduction_op = self._reduction_op
         return new
-
-    @property
-    def has_unreduced(self) -> bool:
-        """Whether this, an element or a subgroup is unreduced."""
-        return (
-            self._kind is _UNREDUCED
-            or _UNREDUCED in self._subgroup_types
-            or any(element.has_unreduced for element in self._tuple_elements)
-        )
-
-    def _metadata_for(self, target: Target) -> tuple[OpMetadata, ...]:
-        """The metadata entries of a leaf as `target` writes them: newer releases add the reduction."""
-        if target is not Target.NEWER or not (self.has_unreduced or self._reduction_op is not _SUM):
-            return self._metadata
-        return (*self._metadata, OpMetadata(op_type=REDUCTION_OP_TYPE, op_name=self._reduction_op.name))
-
-    def __copy__(self) -> HloSharding:
-        return self
-
-    def __deepcopy__(self, memo: object) -> HloSharding:
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, HloSharding):
-            return NotImplemented
-        return (
-            self._kind is other._kind
-            and self._replicate_on_last_tile_dim == other._replicate_on_last_tile_dim
-            and self._subgroup_types == other._subgroup_types
-            and self._device == other._device
-            and self._shard_group == other._shard_group
-            and self._reduction_op is other._reduction_op
-            and self._tiles == other._tiles
-            and self._tuple_elements == other._tuple_elements
-        )
-
-    def __hash__(self) -> int:
-        # The shard group and the reduction are left out: they seldom tell shardings apart.
-        if self._kind is _OTHER:
-            return hash((self._tiles, self._replicate_on_last_tile_dim, self._subgroup_types))
-        return hash((self._kind, self._device, self._tuple_elements))
-
-    def to_string(self, *, include_metadata: bool = True, target: Target = Target.CURRENT) -> str:
-        """The text as in a printed HLO module.
-
-        Args:
-            include_metadata: Whether to print metadata. Without, it is `str(self)`.
-            target: Whose metadata: `NEWER` adds the reduction of unreduced shardings to it.
-
-        Example:
-            >>> HloSharding.replicate(metadata=[OpMetadata(op_name="x")]).to_string()
-            '{replicated metadata={op_name="x"}}'
-        """
-        return format_sharding_with_metadata(self, target) if include_metadata else format_sharding(self)
-
-    def to_proto(self, *, target: Target = Target.CURRENT) -> op_sharding_pb2.OpSharding:
-        """This sharding as an `OpSharding` message (of our own package; the bytes are XLA's).
-
-        Args:
-            target: Whose proto: `CLASSIC` has no unreduced type and writes the dims of a single device,
-                `NEWER` keeps the reduction of unreduced shardings as a last metadata entry.
-
-        Raises:
-            ConversionError: `target` cannot express this sharding.
-            ProtoError: A metadata string is not UTF-8.
-        """
-        from sdybridge.hlo.proto import to_proto
-
-        return to_proto(self, target)
-
-    def to_proto_bytes(self, *, target: Target = Target.CURRENT) -> bytes:
-        """The serialised `to_proto(target=target)`, byte for byte as XLA writes it.
-
-        Example:
-            >>> HloSharding.iota_tile([2, 2]).to_proto_bytes().hex(" ")
-            '08 03 1a 02 02 02 4a 01 04 52 01 00'
-        """
-        return self.to_proto(target=target).SerializeToString(deterministic=True)
-
-    def __str__(self) -> str:
-        return format_sharding(self)
-
-    def __repr__(self) -> str:
-        return format_constructor(self)
 
 
 def _parse(text: str, *, name: str, target: Target) -> HloSharding:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sdybridge.hlo.metadata import OpMetadata
-    from sdybridge.hlo.sharding import HloSharding
+    from sdybridge.hlo.sharding_forms import ShardingForms
     from sdybridge.target import Target
 
 _OTHER = OpShardingType.OTHER
@@ -44,14 +44,14 @@ _ESCAPES = {b: f"\\{b:03o}" for b in range(256) if not 0x20 <= b < 0x7F} | {
 }
 
 
-def format_sharding(sharding: HloSharding) -> str:
+def format_sharding(sharding: ShardingForms) -> str:
     """The text of `sharding` without metadata."""
     if sharding._kind is OpShardingType.TUPLE:
         return _format_tuple([format_sharding(element) for element in sharding._tuple_elements])
     return f"{{{_format_leaf(sharding)}}}"
 
 
-def format_sharding_with_metadata(sharding: HloSharding, target: Target) -> str:
+def format_sharding_with_metadata(sharding: ShardingForms, target: Target) -> str:
     """The text of `sharding` as an HLO module shows it when it prints metadata."""
     if sharding._kind is OpShardingType.TUPLE:
         return _format_tuple(
@@ -72,7 +72,7 @@ def _format_tuple(elements: Sequence[str]) -> str:
     return f"{{{''.join(parts)}}}"
 
 
-def _format_leaf(sharding: HloSharding) -> str:
+def _format_leaf(sharding: ShardingForms) -> str:
     """The text between the braces, without metadata."""
     if sharding._kind is _OTHER:
         text = str(sharding._tiles)
@@ -127,7 +127,7 @@ _FACTORIES = {
 }
 
 
-def format_constructor(sharding: HloSharding) -> str:
+def format_constructor(sharding: ShardingForms) -> str:
     """Python code that builds `sharding`: its `repr`."""
     if any(element._kind is OpShardingType.TUPLE for element in sharding._tuple_elements):
         return f"HloSharding.from_proto({sharding.to_proto_bytes()!r})"  # only protos nest tuples
@@ -142,7 +142,7 @@ def format_constructor(sharding: HloSharding) -> str:
     return text
 
 
-def _constructor_name(sharding: HloSharding) -> str:
+def _constructor_name(sharding: ShardingForms) -> str:
     if sharding._kind is OpShardingType.TUPLE:
         return "flat_tuple"
     if sharding._kind is OpShardingType.MAXIMAL:
@@ -154,7 +154,7 @@ def _constructor_name(sharding: HloSharding) -> str:
     return "subgroup" if sharding._subgroup_types else "tile"
 
 
-def _constructor_arguments(sharding: HloSharding) -> list[str]:
+def _constructor_arguments(sharding: ShardingForms) -> list[str]:
     if sharding._kind is OpShardingType.TUPLE:
         return [repr(list(sharding._tuple_elements))]
     if sharding._kind is OpShardingType.MAXIMAL:

@@ -16,13 +16,13 @@ from sdybridge.hlo.placement import as_shape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdybridge.hlo.sharding import HloSharding
+    from sdybridge.hlo.sharding_queries import ShardingQueries
     from sdybridge.hlo.tile_assignment import TileAssignment
 
     Shape = Sequence[int] | Sequence[Sequence[int]]
 
 
-def validate(sharding: HloSharding, shape: Shape, num_devices: int | None) -> None:
+def validate(sharding: ShardingQueries, shape: Shape, num_devices: int | None) -> None:
     """See `HloSharding.validate`."""
     if num_devices is not None:
         num_devices = as_int(num_devices, "num_devices", low=0)
@@ -55,7 +55,7 @@ def validate(sharding: HloSharding, shape: Shape, num_devices: int | None) -> No
         _validate_leaf(element, as_shape(leaf), num_devices, ("tuple_elements", i))  # type: ignore[arg-type]
 
 
-def _validate_leaf(sharding: HloSharding, shape: tuple[int, ...], count: int | None, path: Path) -> None:
+def _validate_leaf(sharding: ShardingQueries, shape: tuple[int, ...], count: int | None, path: Path) -> None:
     try:
         if sharding._device is not None:
             _check_device(sharding._device, count, path)
@@ -77,7 +77,7 @@ def _check_device(device: int, count: int | None, path: Path) -> None:
         )
 
 
-def _check_tiles(sharding: HloSharding, shape: tuple[int, ...], count: int | None, path: Path) -> None:
+def _check_tiles(sharding: ShardingQueries, shape: tuple[int, ...], count: int | None, path: Path) -> None:
     tiles = sharding._tiles
     if tiles.num_elements == 1:
         raise VerificationError(
