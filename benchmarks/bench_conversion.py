@@ -1,4 +1,4 @@
-"""One sharding, text to text, each text seen once, beside JAX's own conversion without its cache."""
+"""One sharding, text to text and back, each text seen once, beside JAX's conversions without its cache."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from jax._src.named_sharding import named_sharding_to_xla_hlo_sharding
+from jax._src.sharding_impls import parse_flatten_op_sharding
+from jaxlib.xla_client import HloSharding as XlaHloSharding
 
 from benchmarks.shardings import Cases, make_cases, random_sizes
-from benchmarks.table import Row, Table
+from benchmarks.table import AtMost, Row, Table
 from benchmarks.timing import alternate
-from sdybridge import TensorShardingAttr, convert_to_hlo_sharding
+from sdybridge import HloSharding, TensorShardingAttr, convert_to_hlo_sharding, convert_to_sdy_sharding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from benchmarks.effort import Effort
     from sdybridge import MeshAttr
+
+ONE_IMPORT = AtMost(20e-6)
 
 _convert_without_cache = named_sharding_to_xla_hlo_sharding.__wrapped__
 
@@ -38,6 +42,16 @@ def run(effort: Effort) -> Iterator[Table]:
         "JAX uncached",
         rows,
         "JAX starts from finished objects and has axes of their own for the parts",
+    )
+    imports = [
+        _import_row("over whole axes", whole),
+        _import_row("over parts of axes", parts),
+    ]
+    yield Table(
+        "One import, text to text, each input seen once",
+        "JAX",
+        imports,
+        "JAX finds the PartitionSpec of the text that jaxlib parses, on axes of their own for the parts",
     )
 
 
@@ -66,6 +80,34 @@ def _row(what: str, cases: Sequence[Cases]) -> Row:
         median(s / n for s, n in zip(ours.cpu, counts, strict=True)),
         median(s / n for s, n in zip(theirs.cpu, counts, strict=True)),
     )
+
+
+def _import_row(what: str, cases: Sequence[Cases]) -> Row:
+    """What the export of each case gives, imported again on the case's mesh."""
+    texts = [texts_to_texts(case.texts(), case.mesh) for case in cases]
+    named = [case.named_shardings() for case in cases]
+    ours, theirs = alternate(
+        [
+            lambda k: _imports(texts[k], cases[k].mesh),
+            lambda k: _jax_imports(texts[k], named[k][0][0].mesh),
+        ],
+        len(cases) - 1,
+    )
+    counts = [len(case) for case in texts[1:]]
+    return Row(
+        f"{what} ({sum(counts)} inputs)",
+        median(s / n for s, n in zip(ours.cpu, counts, strict=True)),
+        median(s / n for s, n in zip(theirs.cpu, counts, strict=True)),
+        goal=ONE_IMPORT,
+    )
+
+
+def _imports(texts: Sequence[str], mesh: MeshAttr) -> list[str]:
+    return [str(convert_to_sdy_sharding(HloSharding.from_string(text), mesh)) for text in texts]
+
+
+def _jax_imports(texts: Sequence[str], mesh: Any) -> list[str]:
+    return [str(parse_flatten_op_sharding(XlaHloSharding.from_string(text), mesh)) for text in texts]
 
 
 def check_equal(texts: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 import random
 
+from hypothesis import settings
+
 SEED_VARIABLE = "SDYBRIDGE_SEED"
+
+
+# Hypothesis would fail a test for its time, which says more about the machine than about the code.
+settings.register_profile("sdybridge", deadline=None)
+settings.load_profile("sdybridge")
 
 
 def pytest_configure() -> None:

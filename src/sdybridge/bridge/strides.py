@@ -47,7 +47,7 @@ def refs_of_runs(runs: Iterable[Run], mesh: MeshAttr) -> tuple[AxisRefAttr, ...]
         if ref is not None:
             refs.append(ref)
             continue
-        found = _cut(run, whole)
+        found = _cut(run, mesh)
         if found is None:
             return None
         refs += found
@@ -80,12 +80,13 @@ def _whole_axes(mesh: MeshAttr) -> dict[Run, AxisRefAttr]:
     return whole
 
 
-def _cut(run: Run, whole: dict[Run, AxisRefAttr]) -> list[AxisRefAttr] | None:
+@functools.lru_cache(maxsize=1 << 14)  # the grids on a mesh are made of few runs
+def _cut(run: Run, mesh: MeshAttr) -> tuple[AxisRefAttr, ...] | None:
     """A run that is no whole axis, cut at the borders of all axes that it passes."""
     start = run[1]  # the part of the run that is left steps from `start` up to `end`
     end = run[0] * start
     refs = []
-    for (size, low), ref in whole.items():
+    for (size, low), ref in _whole_axes(mesh).items():
         high = size * low
         if low >= end:
             continue
@@ -96,5 +97,5 @@ def _cut(run: Run, whole: dict[Run, AxisRefAttr]) -> list[AxisRefAttr] | None:
         refs.append(ref if end // bottom == size else AxisRefAttr.sub(ref.name, pre_size, end // bottom))
         end = bottom
         if end == start:
-            return refs
+            return tuple(refs)
     return None

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ProtoError, SdyBridgeError, VerificationError
+from sdybridge.hlo import packed_ids
 from sdybridge.hlo.checks import MAX_GRID_RANK, as_permutation, as_sizes, shortened
 from sdybridge.hlo.iota import IotaTileAssignment
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup, ShardGroupKind
@@ -19,9 +20,14 @@ from sdybridge.hlo.tile_assignment import TileAssignment
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
     from google.protobuf.message import Message
 
     from sdybridge.hlo import op_sharding_pb2
+
+    DeviceIds = Sequence[int] | np.ndarray
 
 MAX_TUPLE_DEPTH = 100
 """How deep tuples may nest: protobuf reads no deeper bytes."""
@@ -43,30 +49,51 @@ Path = tuple[int, ...]  # which element of each tuple, outermost first
 
 def from_proto(source: op_sharding_pb2.OpSharding | Message | bytes, target: Target) -> HloSharding:
     """See `HloSharding.from_proto`."""
-    return _sharding(_message(source), target, ())
-
-
-def _message(source: op_sharding_pb2.OpSharding | Message | bytes) -> op_sharding_pb2.OpSharding:
-    from google.protobuf.message import DecodeError, EncodeError
-
     from sdybridge.hlo import op_sharding_pb2
 
-    if isinstance(source, op_sharding_pb2.OpSharding):
-        return source
+    plain = op_sharding_pb2.OpSharding
+    if isinstance(source, plain) and len(source.tile_assignment_devices) < packed_ids.LONG:
+        return _sharding(source, target, ())
+    data = _bytes(source)
+    if len(data) >= packed_ids.LONG:
+        try:
+            return _sharding(_parsed(packed_ids.message_class(), data), target, ())
+        except packed_ids.NotPackedError:
+            pass
+    return _sharding(_parsed(plain, data), target, ())
+
+
+def _bytes(source: Message | bytes) -> bytes:
+    from google.protobuf.message import EncodeError
+
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    if not hasattr(source, "SerializeToString"):
+        raise TypeError(f"source must be an OpSharding message or bytes, not {type(source).__name__}")
     try:
-        if isinstance(source, (bytes, bytearray, memoryview)):
-            return op_sharding_pb2.OpSharding.FromString(bytes(source))
-        if hasattr(source, "SerializeToString"):
-            return op_sharding_pb2.OpSharding.FromString(source.SerializeToString())
-    except (DecodeError, EncodeError):
-        raise ProtoError(
-            "the bytes are no OpSharding",
-            notes=[f"strings in one are UTF-8, and tuples nest at most {MAX_TUPLE_DEPTH} deep"],
-        ) from None
-    raise TypeError(f"source must be an OpSharding message or bytes, not {type(source).__name__}")
+        return source.SerializeToString()
+    except EncodeError:
+        raise _malformed() from None
+
+
+def _parsed(message: type[op_sharding_pb2.OpSharding], data: bytes) -> op_sharding_pb2.OpSharding:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return message.FromString(data)
+    except DecodeError:
+        raise _malformed() from None
+
+
+def _malformed() -> ProtoError:
+    return ProtoError(
+        "the bytes are no OpSharding",
+        notes=[f"strings in one are UTF-8, and tuples nest at most {MAX_TUPLE_DEPTH} deep"],
+    )
 
 
 def _sharding(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
+    devices = packed_ids.device_ids(proto)
     if target is not Target.CLASSIC and proto.HasField("named_sharding"):
         raise _error(path, "named_sharding", "a sharding over a named mesh is not read yet")
     metadata = tuple([_metadata(entry) for entry in proto.metadata])
@@ -78,7 +105,7 @@ def _sharding(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> 
         if metadata:
             raise _error(path, "metadata", "a tuple has none of its own; its elements have")
         return _tuple(proto, target, path)
-    sharding = _leaf(proto, type_, target, path)
+    sharding = _leaf(proto, devices, type_, target, path)
     if metadata:
         sharding = sharding.with_metadata(metadata)
     if reduction_op is not ReductionOp.SUM:
@@ -99,7 +126,11 @@ def _tuple(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> Hlo
 
 
 def _leaf(
-    proto: op_sharding_pb2.OpSharding, type_: OpShardingType | None, target: Target, path: Path
+    proto: op_sharding_pb2.OpSharding,
+    devices: DeviceIds,
+    type_: OpShardingType | None,
+    target: Target,
+    path: Path,
 ) -> HloSharding:
     is_classic = target is Target.CLASSIC
     if type_ is None or (is_classic and type_ is _UNREDUCED):
@@ -112,13 +143,14 @@ def _leaf(
     if type_ in _WITHOUT_GRID:
         return _WITHOUT_GRID[type_]
     if type_ is _MAXIMAL:
-        return _maximal(proto, target, path)
-    return _tiled(proto, target, path)
+        return _maximal(proto, devices, target, path)
+    return _tiled(proto, devices, target, path)
 
 
-def _maximal(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
-    devices = proto.tile_assignment_devices
-    if target is Target.CLASSIC and not devices and list(proto.iota_reshape_dims) == [1]:
+def _maximal(
+    proto: op_sharding_pb2.OpSharding, devices: DeviceIds, target: Target, path: Path
+) -> HloSharding:
+    if target is Target.CLASSIC and not len(devices) and list(proto.iota_reshape_dims) == [1]:
         return HloSharding.assign_device(0)
     if len(devices) != 1:
         raise _error(
@@ -126,20 +158,20 @@ def _maximal(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> H
             "tile_assignment_devices",
             f"a maximal sharding is on exactly one device, not on {len(devices)}",
         )
-    return HloSharding.assign_device(devices[0])
+    return HloSharding.assign_device(int(devices[0]))
 
 
-def _tiled(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
-    devices, sizes = proto.tile_assignment_devices, proto.iota_reshape_dims
-    _check_one_form(proto, path)
+def _tiled(proto: op_sharding_pb2.OpSharding, devices: DeviceIds, target: Target, path: Path) -> HloSharding:
+    sizes = proto.iota_reshape_dims
+    _check_one_form(proto, len(devices), path)
     if len(devices) == 1 or (sizes and all(size == 1 for size in sizes)):
         if target is Target.CLASSIC:
-            return HloSharding.assign_device(devices[0] if devices else 0)
+            return HloSharding.assign_device(int(devices[0]) if len(devices) else 0)
         return _WITHOUT_GRID[OpShardingType.REPLICATED]
     if not proto.tile_assignment_dimensions:
         raise _error(path, "tile_assignment_dimensions", "a tiled sharding needs the shape of its grid")
     try:
-        grid = _iota(proto) if sizes else _listed(proto)
+        grid = _iota(proto) if sizes else _listed(proto, devices)
     except VerificationError as error:
         raise _error(path, "", error.message) from None
     types = _types(proto, len(grid.dims), target, path)
@@ -149,19 +181,15 @@ def _tiled(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> Hlo
         raise _error(path, "", error.message) from None
 
 
-def _check_one_form(proto: op_sharding_pb2.OpSharding, path: Path) -> None:
+def _check_one_form(proto: op_sharding_pb2.OpSharding, listed: int, path: Path) -> None:
     """The devices are either listed or counted."""
-    devices, sizes, perm = (
-        proto.tile_assignment_devices,
-        proto.iota_reshape_dims,
-        proto.iota_transpose_perm,
-    )
-    if not sizes and not devices:
+    sizes, perm = proto.iota_reshape_dims, proto.iota_transpose_perm
+    if not sizes and not listed:
         note = "iota_transpose_perm alone counts no devices" if perm else None
         raise _error(
             path, "tile_assignment_devices", "a tiled sharding needs its devices, listed or counted", note
         )
-    if sizes and devices:
+    if sizes and listed:
         raise _error(
             path, "tile_assignment_devices", "the devices are both listed and counted by iota_reshape_dims"
         )
@@ -195,10 +223,9 @@ def _checked_iota(dims: tuple[int, ...], sizes: tuple[int, ...], perm: tuple[int
 _known_iota = functools.lru_cache(maxsize=4096)(_checked_iota)
 
 
-def _listed(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
+def _listed(proto: op_sharding_pb2.OpSharding, devices: DeviceIds) -> TileAssignment:
     dims = tuple(proto.tile_assignment_dimensions)
     total = _num_devices(dims)
-    devices = proto.tile_assignment_devices
     if len(devices) != total:
         raise VerificationError(
             f"tile_assignment_devices: {len(devices)} are listed, but the grid {shortened(dims)} has {total}",
@@ -206,7 +233,8 @@ def _listed(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
         )
     import numpy as np
 
-    return TileAssignment._from_known_array(np.fromiter(devices, np.int64, len(devices)).reshape(dims))
+    array = devices if isinstance(devices, np.ndarray) else np.fromiter(devices, np.int64, len(devices))
+    return TileAssignment._from_known_array(array.reshape(dims))
 
 
 def _num_devices(dims: tuple[int, ...]) -> int:

@@ -5,9 +5,11 @@ Source: `HloSharding::ToProto` in xla's `hlo/ir/hlo_sharding.cc`.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError, ProtoError
+from sdybridge.hlo import packed_ids
 from sdybridge.hlo.checks import cropped, shown
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp
 from sdybridge.target import Target
@@ -31,7 +33,36 @@ def to_proto(sharding: ShardingForms, target: Target) -> op_sharding_pb2.OpShard
     """
     from sdybridge.hlo import op_sharding_pb2
 
-    proto = op_sharding_pb2.OpSharding()
+    message = op_sharding_pb2.OpSharding
+    if _has_long_list(sharding):
+        return message.FromString(to_proto_bytes(sharding, target))
+    return _filled(message, sharding, target)
+
+
+def to_proto_bytes(sharding: HloSharding, target: Target) -> bytes:
+    """The serialised message of `sharding`.
+
+    Raises:
+        ConversionError, ProtoError: As `to_proto`.
+    """
+    from sdybridge.hlo import op_sharding_pb2
+
+    is_long = _has_long_list(sharding)
+    message = packed_ids.message_class() if is_long else op_sharding_pb2.OpSharding
+    return _filled(message, sharding, target).SerializeToString(deterministic=True)
+
+
+def _has_long_list(sharding: HloSharding) -> bool:
+    if sharding._kind is OpShardingType.TUPLE:
+        return any(map(_has_long_list, sharding._tuple_elements))
+    tiles = sharding._tiles
+    return tiles.iota_form is None and math.prod(tiles.dims) >= packed_ids.LONG
+
+
+def _filled(
+    message: type[op_sharding_pb2.OpSharding], sharding: HloSharding, target: Target
+) -> op_sharding_pb2.OpSharding:
+    proto = message()
     _fill(proto, sharding, target)
     return proto
 
@@ -44,7 +75,7 @@ def _fill(proto: op_sharding_pb2.OpSharding, sharding: ShardingForms, target: Ta
         return
     _check_expressible(sharding, target)
     if sharding._device is not None:
-        proto.tile_assignment_devices.append(sharding._device)
+        packed_ids.add_device_ids(proto, [sharding._device])
         if target is Target.CLASSIC:
             proto.tile_assignment_dimensions.append(1)
     elif sharding._kind is OpShardingType.OTHER:
@@ -81,7 +112,7 @@ def _fill_tiles(proto: op_sharding_pb2.OpSharding, sharding: ShardingForms) -> N
         proto.iota_reshape_dims.extend(iota.reshape_dims)
         proto.iota_transpose_perm.extend(iota.transpose_perm)
     else:
-        proto.tile_assignment_devices.extend(tiles.array.ravel().tolist())
+        packed_ids.add_device_ids(proto, tiles.array.ravel())
     proto.replicate_on_last_tile_dim = sharding._replicate_on_last_tile_dim
     proto.last_tile_dims.extend(sharding._subgroup_types)  # type: ignore[arg-type]
 

@@ -93,7 +93,9 @@ class ShardingForms(ShardingQueries):
             >>> HloSharding.iota_tile([2, 2]).to_proto_bytes().hex(" ")
             '08 03 1a 02 02 02 4a 01 04 52 01 00'
         """
-        return self.to_proto(target=target).SerializeToString(deterministic=True)
+        from sdybridge.hlo.proto import to_proto_bytes
+
+        return to_proto_bytes(self, target)
 
     def __str__(self) -> str:
         return format_sharding(self)
