@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import random
-import re
 from typing import TYPE_CHECKING
 
 import pytest
 from jax._src.interpreters.mlir import make_ir_context
-from jaxlib.mlir import ir
+from tests.differential.spacing import assert_spacing_changes_nothing
 
-from sdybridge.errors import SdyBridgeError
 from sdybridge.modules import ConstraintForm, export_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-CASES = 300  # per program and run
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|::|[@%#!^]?[A-Za-z0-9_$.]+|\s+|.')
-_INSERTED = (" ", "\n", " // c\n", "\r\n", ' // "{<(\n')
 
 
 def _filled(text: str) -> str:
@@ -106,39 +99,8 @@ def _context() -> Iterator[None]:
 def test_same_in_any_spacing(
     text: str, seed: int | None, constraints: ConstraintForm, fresh_seed: int
 ) -> None:
-    expected = exported(text, constraints)
-    assert "mhlo.sharding" in expected
-    every = list(spacings(text))
-    cases = random.Random(fresh_seed if seed is None else seed).sample(every, min(CASES, len(every)))
-    different = {
-        spot: outcome
-        for spot, spaced in cases
-        if is_valid(spaced) and (outcome := exported(spaced, constraints)) != expected
-    }
-    assert not different, "\n".join(f"{spot}: {outcome[:300]}" for spot, outcome in different.items())
-
-
-def spacings(text: str) -> Iterator[tuple[str, str]]:
-    """The text with one insertion at one border of two tokens, after a description of the spot."""
-    for token in _TOKEN.finditer(text):
-        at = token.end()
-        for new in _INSERTED:
-            yield f"{text[max(0, at - 40) : at]}[{new!r}]{text[at : at + 20]}", text[:at] + new + text[at:]
-
-
-def is_valid(text: str) -> bool:
-    try:
-        ir.Module.parse(text)
-    except ir.MLIRError:
-        return False
-    return True
-
-
-def exported(text: str, constraints: ConstraintForm) -> str:
-    """Our export as jaxlib prints it, or what is wrong with it."""
-    try:
-        new = export_module(text, constraints=constraints).text
-        printed: str = ir.Module.parse(new).operation.get_asm()
-    except (SdyBridgeError, ir.MLIRError) as error:
-        return f"{type(error).__name__}: {error}"
-    return printed
+    assert_spacing_changes_nothing(
+        text,
+        lambda text: export_module(text, constraints=constraints).text,
+        fresh_seed if seed is None else seed,
+    )

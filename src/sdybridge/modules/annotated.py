@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdybridge.errors import ParseError
 from sdybridge.modules import result_types as of_operation
 from sdybridge.modules.attributes import find_type_aliases
-from sdybridge.modules.lexer import BARE_ID, SUFFIX_ID
+from sdybridge.modules.lexer import BARE_ID, SUFFIX_ID, back_over_trivia
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.signature import result_types, value_type
 from sdybridge.modules.sites import is_balanced
@@ -54,9 +54,13 @@ class Dictionaries:
         """What the dictionary that opens at `brace` is about; None if that cannot be told."""
         found = self._next_to(brace) or self._all.get(brace)
         if found and any(of_type and of_type.startswith("!") for of_type in found.types):
-            types = [of_type and self._type_aliases.get(of_type, of_type) for of_type in found.types]
+            types = [of_type and self.expanded(of_type) for of_type in found.types]
             return Annotated(found.is_value, tuple(types))
         return found
+
+    def expanded(self, of_type: str) -> str:
+        """The type that `of_type` is, or stands for as an alias."""
+        return self._type_aliases.get(of_type, of_type) if of_type.startswith("!") else of_type
 
     def _next_to(self, brace: int) -> Annotated | None:
         """What the text next to the dictionary tells."""
@@ -111,9 +115,12 @@ def _values_of_function(function: Operation) -> dict[int, Annotated]:
 
 def _count_results(text: str, brace: int) -> int | None:
     """How many results the operation has that stands first on the dictionary's line; None if none does."""
-    found = _START.match(text, text.rfind("\n", 0, brace) + 1)
+    line = text.rfind("\n", 0, brace) + 1
+    found = _START.match(text, line)
     if not found or not is_balanced(text, found.end(), brace):
         return None
+    if text.endswith(("=", ","), 0, back_over_trivia(text, line)):
+        return None  # the operation starts before this line
     if not found[1]:
         return 0
     return sum(int(count[:6]) if count else 1 for count in _VALUE.findall(found[1]))

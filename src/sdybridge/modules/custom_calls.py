@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 _CALLBACKS = frozenset(
     f"xla_{ffi}python_{device}_callback" for ffi in ("", "ffi_") for device in ("cpu", "gpu")
 )
-_MHLO_OPERATIONS = frozenset({"mhlo.erf", "mhlo.topk"})
-_SPECIAL = _CALLBACKS | _MHLO_OPERATIONS
+MHLO_OPERATIONS = frozenset({"mhlo.erf", "mhlo.topk"})
+"""The targets whose sharding is among the attributes of the operation that the call stands for."""
+
+_SPECIAL = _CALLBACKS | MHLO_OPERATIONS
 
 _CALL = re.compile(r"stablehlo\.custom_call(?![\w.$])(?: @(?P<target>[\w.$]++)(?=\())?+")
 _RESULT = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}:{TRIVIA}(\d++))?+")
@@ -54,12 +56,16 @@ class CustomCall:
     Attributes:
         target: What it calls.
         name: Where its name stands, with the quotes.
+        operands: The parentheses with its operands.
+        properties: Where its properties open; -1 if it has none.
         brace: Where its dictionary opens; -1 if it has none.
         end: Behind the dictionary, or what stands before it, where the types follow.
     """
 
     target: str
     name: Span
+    operands: Span
+    properties: int
     brace: int
     end: int
 
@@ -102,36 +108,54 @@ def _custom_calls(text: str, aliases: Mapping[str, str]) -> Iterator[CustomCall]
         code = next_code(text, code, start)
         if code > start:
             continue
-        call = _read(text, Span(start, end), aliases, generic=generic)
+        call = read_custom_call(text, Span(start, end), aliases)
         if call and call.target in _SPECIAL:
             yield call
 
 
-def _read(text: str, name: Span, aliases: Mapping[str, str], *, generic: bool) -> CustomCall | None:
-    """The call of that name; None if what follows is none."""
+def read_custom_call(text: str, name: Span, aliases: Mapping[str, str]) -> CustomCall | None:
+    """The call whose name, with the quotes of the generic form, stands there; None if it is none."""
+    is_generic = text[name.start] == '"'
     at = skip_trivia(text, name.end)
     target = ""
-    if text.startswith("@", at) and not generic:
+    if text.startswith("@", at) and not is_generic:
         end = symbol_end(text, at)
         target = symbol_name(text[at:end])
         at = skip_trivia(text, end)
     if not text.startswith("(", at):
         return None
     end = matching_bracket(text, at)
+    operands = Span(at, end)
     at = skip_trivia(text, end)
-    braces = []
-    if generic and text.startswith("<", at):
-        braces.append(skip_trivia(text, at + 1))
+    properties = brace = -1
+    if is_generic and text.startswith("<", at):
+        properties = skip_trivia(text, at + 1)
         end = matching_bracket(text, at)
         at = skip_trivia(text, end)
-    brace = -1
     if text.startswith("{", at):
-        braces.append(at)
         brace = at
         end = matching_bracket(text, at)
-    if generic:
+    if is_generic:
+        braces = [one for one in (properties, brace) if one >= 0]
         target = next(filter(None, (_target(text, one, aliases) for one in braces)), "")
-    return CustomCall(target, name, brace, end) if target else None
+    return CustomCall(target, name, operands, properties, brace, end) if target else None
+
+
+def call_result_types(text: str, call: CustomCall) -> tuple[tuple[Span, ...], int] | None:
+    """The result types of a call, and where its signature ends; None if the text does not tell."""
+    colon = skip_trivia(text, call.end)
+    operands = skip_trivia(text, colon + 1)
+    if not text.startswith(":", colon) or not text.startswith("(", operands):
+        return None
+    arrow = skip_trivia(text, matching_bracket(text, operands))
+    if not text.startswith("->", arrow):
+        return None
+    start = skip_trivia(text, arrow + 2)
+    if text.startswith("(", start):
+        end = matching_bracket(text, start)
+        return tuple(items(text, start + 1, end - 1)), end
+    end = type_end(text, start)
+    return (Span(start, end),), end
 
 
 def _target(text: str, brace: int, aliases: Mapping[str, str]) -> str:
@@ -146,9 +170,10 @@ def _target(text: str, brace: int, aliases: Mapping[str, str]) -> str:
 def _retuple(text: str, call: CustomCall, number: int, regions: _Regions) -> Iterator[Edit]:
     """Let a callback whose one result is used return a tuple, and unpack it behind."""
     result = _result(text, call)
-    types = _result_type(text, call) if result else None
-    if not result or not types or not _is_used(text, result, types, regions):
+    signature = _result_type(text, call) if result else None
+    if not result or not signature or not _is_used(text, result, signature[0], regions):
         return
+    types, end = signature
     value, of_type = text[result.start : result.end], text[types.start : types.end]
     packed = f"%callback_{number}"
     while packed in text:
@@ -156,10 +181,6 @@ def _retuple(text: str, call: CustomCall, number: int, regions: _Regions) -> Ite
     sharding = find_entry(text, call.brace, "mhlo.sharding") if call.brace >= 0 else None
     attributes = f" {{{text[sharding.span.start : sharding.span.end]}}}" if sharding else ""
     unpack = f"{value} = stablehlo.get_tuple_element {packed}[0]{attributes}"
-    end = types.end
-    after = skip_trivia(text, end)
-    if text.startswith(")", after) and _is_listed(text, types):
-        end = after + 1
     end = location_end(text, end)
     line_break = "\r\n" if text.startswith("\r\n", end) else "\n"
     indent = _indent(text, result.start)
@@ -190,35 +211,22 @@ def _result(text: str, call: CustomCall) -> Span | None:
     return Span(*found.span(1))
 
 
-def _result_type(text: str, call: CustomCall) -> Span | None:
-    """The type of the one result; None if there are several, or it is a tuple already.
+def _result_type(text: str, call: CustomCall) -> tuple[Span, int] | None:
+    """The type of the one result, and where the types end; None if there are several, or it is a tuple.
 
     Raises:
         ConversionError: The text does not tell.
     """
-    colon = skip_trivia(text, call.end)
-    operands = skip_trivia(text, colon + 1)
-    if not text.startswith(":", colon) or not text.startswith("(", operands):
+    signature = call_result_types(text, call)
+    if signature is None:
         raise _unclear(text, call, "its types")
-    arrow = skip_trivia(text, matching_bracket(text, operands))
-    if not text.startswith("->", arrow):
-        raise _unclear(text, call, "its types")
-    start = skip_trivia(text, arrow + 2)
-    if text.startswith("(", start):
-        listed = [*items(text, start + 1, matching_bracket(text, start) - 1)]
-        if len(listed) != 1:
-            return None
-        start = listed[0].start
-    types = Span(start, type_end(text, start))
-    of_type = text[types.start : types.end]
+    types, end = signature
+    if len(types) != 1:
+        return None
+    of_type = text[types[0].start : types[0].end]
     if of_type.startswith("!"):
         of_type = find_type_aliases(text).get(of_type, of_type)
-    return None if of_type.startswith("tuple") else types
-
-
-def _is_listed(text: str, types: Span) -> bool:
-    """Whether the type stands in parentheses."""
-    return text.endswith("(", 0, back_over_trivia(text, types.start))
+    return None if of_type.startswith("tuple") else (types[0], end)
 
 
 def _indent(text: str, start: int) -> str:

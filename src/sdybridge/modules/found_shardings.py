@@ -72,7 +72,7 @@ class FoundShardings:
         self.source = source
         self.text = source.text
         self.target = target
-        self._aliases = Aliases(source.text)
+        self.aliases = Aliases(source.text)
         self._parsed: dict[str, HloSharding] = {}
         self._found: dict[tuple[object, ...], Found] = {}
 
@@ -84,7 +84,7 @@ class FoundShardings:
 
     def literal(self, at: int, end: int) -> str:
         """The string at `at`, which may be an alias."""
-        spelled = expanded(self.text[at:end], self._aliases)
+        spelled = expanded(self.text[at:end], self.aliases)
         if spelled.startswith('"'):
             return spelled
         raise VerificationError(

@@ -27,7 +27,7 @@ from sdybridge.modules.found_shardings import Form, Found, FoundShardings
 from sdybridge.modules.lexer import matching_bracket, parse_error
 from sdybridge.modules.mesh_declarations import Opening, opening
 from sdybridge.modules.meshes import Meshes, Scope, find_meshes, find_scopes
-from sdybridge.modules.sharding_calls import sharding_call
+from sdybridge.modules.sharding_calls import outer_dictionary, sharding_call
 from sdybridge.modules.signature import result_types, sharding_rank
 from sdybridge.modules.sites import HLO_ARGUMENT, HLO_NAME, SiteKind, code_end, near_brace, read_site
 from sdybridge.modules.splice import removal
@@ -264,18 +264,24 @@ class ShardingImport:
         end = attribute_end(text, at)
         if brace < 0:
             raise parse_error(text, start, "the key mhlo.sharding stands outside of any dictionary", end=end)
-        if text[brace] != "{" or is_nested(text, brace):
-            return end  # it is about something else, such as the operation that a custom call stands for
+        if text[brace] != "{":
+            return end  # it is about something else
+        inner = -1
+        if is_nested(text, brace):
+            inner, brace = brace, outer_dictionary(text, brace, self.found.aliases)
+            if brace < 0:
+                return end
         literal = self.found.literal(at, end)
-        if self._has_two_kinds and find_entry(text, brace, "sdy.sharding"):
+        twice = self._second_sharding(brace, inner)
+        if twice:
             raise VerificationError(
-                "there is a Shardy sharding beside the HLO sharding",
+                f"there is {twice} beside the HLO sharding",
                 rule="sharding-twice",
                 source=self.source,
                 span=Span(start, end),
                 help="keep one of them",
             )
-        call = sharding_call(text, brace)
+        call = sharding_call(text, brace, self.found.aliases)
         if call and self._call(call, brace, literal, at):
             return self._end
         about = self._dictionaries.at(brace)
@@ -296,8 +302,27 @@ class ShardingImport:
             self.removed += 1
             self._remove(start, end)
         else:
-            self._put_results(start, end, brace, about.types, literal, at)
+            found = self._of_results(about.types, literal, at)
+            if inner < 0:
+                self._put(start, end, found)
+                self._remember(end, brace, literal, found)
+            else:
+                self._put_outside(start, end, inner, found)
         return max(end, self._end)
+
+    def _second_sharding(self, brace: int, inner: int) -> str:
+        """What other sharding the dictionary at `brace` has, if any."""
+        if self._has_two_kinds and find_entry(self.text, brace, "sdy.sharding"):
+            return "a Shardy sharding"
+        return "another one" if inner >= 0 and find_entry(self.text, brace, "mhlo.sharding") else ""
+
+    def _put_outside(self, start: int, end: int, inner: int, found: Found) -> None:
+        """Let `found` take the place of `text[start:end]`, but behind the dictionary at `inner` around it."""
+        self._cross_to(start)
+        first, last = removal(self.text, start, end, inner + 1)
+        close = matching_bracket(self.text, inner)
+        self._pieces += (self.text[self._end : first], self.text[last:close], ", ", found)
+        self._end = close
 
     def _remove(self, start: int, end: int) -> None:
         """Remove the dictionary entry at `text[start:end]`."""
@@ -322,10 +347,8 @@ class ShardingImport:
             self._values[of_type, literal] = found
         return found
 
-    def _put_results(
-        self, start: int, end: int, brace: int, types: tuple[str | None, ...], literal: str, at: int
-    ) -> None:
-        """Read the shardings of the results of the operation whose dictionary opens at `brace`."""
+    def _of_results(self, types: tuple[str | None, ...], literal: str, at: int) -> Found:
+        """The shardings of the results of an operation, counted."""
         hlo = self.found.parse(literal, at)
         values = types or ("none",)  # an operation without results takes one sharding of rank 0
         if hlo.is_tuple and len(hlo.tuple_elements) != len(values):
@@ -341,8 +364,7 @@ class ShardingImport:
             )
         found = self.found.add(literal, at, Form.RESULTS, values)
         found.count += 1
-        self._put(start, end, found)
-        self._remember(end, brace, literal, found)
+        return found
 
     def _remember(self, end: int, brace: int, literal: str, found: Found) -> None:
         """Keep the context of an operation's shardings, if what follows on the line tells its types."""
@@ -360,7 +382,7 @@ class ShardingImport:
     def _call(self, call: ShardingCall, brace: int, literal: str, at: int) -> bool:
         """Make a constraint of a call of `@Sharding`; False if the call is on no tensor."""
         hlo = self.found.parse(literal, at)
-        rank = sharding_rank(call.type)
+        rank = sharding_rank(self._dictionaries.expanded(call.type))
         if hlo.is_tuple or rank is None:
             return False
         if call.open_dims and max(call.open_dims) >= rank:

@@ -37,6 +37,9 @@ _FLAT = f"(?:{_PLAIN})*+"
 TO_UNPAIRED = re.compile(rf"(?:{_PLAIN}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}>)*+")
 """Passes over code up to a bracket that does not open and close a group without groups in it."""
 
+WITH_PARAMETERS = ("tensor", "memref", "vector", "tuple", "complex")
+"""The types whose `<` may stand apart from their name."""
+
 CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
 """The bracket that closes each opening one."""
 
@@ -49,7 +52,6 @@ _SYMBOL = re.compile(SYMBOL)
 _ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{2})|(.))")
 _TO_COMMA = re.compile(rf'(?:[^"/()\[\]{{}}<>\-,]++|{STRING}|//[^\n]*+|->|-|/|<=)*+')
 _TO_BRACKET = re.compile(_FLAT)
-_WITH_PARAMETERS = frozenset(("tensor", "memref", "vector", "tuple", "complex"))
 _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", '"': b'"', "\\": b"\\"}
 
 
@@ -197,7 +199,7 @@ def type_end(text: str, at: int) -> int:
     if not found:
         raise parse_error(text, at, f"expected a type, found {describe(text, at)}")
     after = found.end()
-    if found[0] in _WITH_PARAMETERS:
+    if found[0] in WITH_PARAMETERS:
         after = skip_trivia(text, after)
     return matching_bracket(text, after) if text.startswith("<", after) else found.end()
 

@@ -12,6 +12,7 @@ from sdybridge.errors import VerificationError
 from sdybridge.modules.attributes import Aliases
 from sdybridge.modules.dictionary import read_dictionary
 from sdybridge.modules.lexer import (
+    TRIVIA,
     matching_bracket,
     parse_error,
     skip_trivia,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from sdybridge.source import Source
 
-_MODULE = re.compile(r'(?<![\w.$@%"-])(?:builtin\.)?module(?![\w.$-])|"builtin\.module"(?=[ \t]*+\()')
+_MODULE = re.compile(rf'(?<![\w.$@%"-])(?:builtin\.)?module(?![\w.$-])|"builtin\.module"(?={TRIVIA}\()')
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from sdybridge.modules.dictionary import Entry, read_array, read_dictionary
 from sdybridge.modules.lexer import (
     SUFFIX_ID,
     SYMBOL,
+    WITH_PARAMETERS,
+    back_over_trivia,
     groups,
     items,
     matching_bracket,
@@ -43,7 +45,7 @@ _USE = re.compile(rf'(%{SUFFIX_ID}(?:#[0-9]++)?+)(?![ \t]*+=)|"(?:[^"\\\n]++|\\[
 _SYMBOL = re.compile(rf"[\sa-z]*+({SYMBOL})")
 _ARGUMENT = re.compile(rf"(%{SUFFIX_ID})\s*+:\s*+")
 _BINDING = re.compile(rf"(%{SUFFIX_ID})\s*+=\s*+%")
-_ARROW = re.compile(r"\s*+(?:->|\bto\b)\s*+")
+_ARROW = re.compile(r"//[^\n]*+|(->|\bto\b)")
 _TYPE_HEAD = re.compile(r"[!A-Za-z_0-9$.\-]*+")
 
 
@@ -316,8 +318,9 @@ def type_end(text: str, pos: int, limit: int) -> int:
     while True:
         found = _TYPE_HEAD.match(text, pos, limit)
         pos = found.end() if found else pos
-        if pos < limit and text[pos] in "<(":
-            pos = matching_bracket(text, pos)
+        parameters = skip_trivia(text, pos) if text.endswith(WITH_PARAMETERS, 0, pos) else pos
+        if parameters < limit and text[parameters] in "<(":
+            pos = matching_bracket(text, parameters)
         arrow = skip_trivia(text, pos)
         if not text.startswith("->", arrow) or arrow >= limit:
             return pos
@@ -337,11 +340,11 @@ def _sides(text: str, start: int, end: int) -> Iterator[Span]:
     """What stands left and right of the first top-level `->` (or `to`)."""
     pos = start
     for group in (*groups(text, start, end), Span(end, end)):
-        arrow = _ARROW.search(text, pos, group.start)
-        if arrow:
-            yield Span(start, arrow.start())
-            yield Span(arrow.end(), end)
-            return
+        for arrow in _ARROW.finditer(text, pos, group.start):
+            if arrow[1]:
+                yield Span(start, back_over_trivia(text, arrow.start(), start))
+                yield Span(skip_trivia(text, arrow.end()), end)
+                return
         pos = group.end
     yield Span(start, end)
 

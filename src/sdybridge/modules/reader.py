@@ -17,6 +17,7 @@ from sdybridge.modules.lexer import (
     STRING,
     SUFFIX_ID,
     SYMBOL,
+    WITH_PARAMETERS,
     describe,
     matching_bracket,
     parse_error,
@@ -199,8 +200,9 @@ class _Reader:
         found = _TYPES.match(text, start)
         end = found.end() if found else start
         while True:
-            if text.startswith(("<", "("), end):
-                end = matching_bracket(text, end)
+            parameters = skip_trivia(text, end) if text.endswith(WITH_PARAMETERS, start, end) else end
+            if text.startswith(("<", "("), parameters):
+                end = matching_bracket(text, parameters)
             separator = _TYPE_SEPARATOR.match(text, end)
             if not separator or end == start:
                 break

@@ -91,16 +91,6 @@ def result_types(text: str, brace: int) -> tuple[tuple[str, ...], bool] | None:
     return (tuple(_ONE_TYPE.findall(types)), True) if types else None
 
 
-def signature_end(text: str, at: int) -> int:
-    r"""The offset past the types that follow an operation's dictionary, which ends at `at`; -1 if none do.
-
-    >>> signature_end("{} : (i32) -> i64 loc(#l)\n", 2)
-    17
-    """
-    found = _SIGNATURE.match(text, at)
-    return found.end() if found else -1
-
-
 def _types_of_loop(text: str, brace: int) -> str | None:
     """The types in `while(...) : T, U attributes {`."""
     if not text.endswith(" attributes ", 0, brace):

@@ -116,7 +116,11 @@ CALLS = [
     (f"stablehlo.custom_call @Sharding(%a) {{}} : ({T}) -> {T}\n", "%a"),
     (f"mhlo.custom_call @Sharding(%a#1) {{}} : ({T}) -> {T}\n", "%a#1"),
     (f"stablehlo.custom_call  @Sharding ( %a )  {{}} : ({T}) -> {T}\n", "%a"),
+    (f'stablehlo.custom_call // (\n@"Sharding"\n(%a#1) // custom_call\n{{}}\n: ({T}) ->\n{T}', "%a#1"),
+    (f"stablehlo.custom_call @Sharding(%a) {{}} : ({T}) -> ( // c\n{T} )", "%a"),
+    (f"s.op // stablehlo.custom_call @Sharding(%a)\n{{}} : ({T}) -> {T}\n", None),
     (f'"stablehlo.custom_call"(%a) <{{call_target_name = "Sharding"}}> {{}} : ({T}) -> {T}\n', "%a"),
+    (f'"stablehlo.custom_call" (%a) < // c\n{{call_target_name = "Sharding"}}\n>\n{{}} : ({T}) -> {T}', "%a"),
     (f'"stablehlo.custom_call"(%a) {{call_target_name = "Sharding"}} : ({T}) -> {T}\n', "%a"),
     (f'"stablehlo.custom_call"(%a) <{{call_target_name = "Other"}}> {{}} : ({T}) -> {T}\n', None),
     (f'"stablehlo.custom_call"(%a) {{}} : ({T}) -> {T}\n', None),
@@ -132,7 +136,7 @@ CALLS = [
 @pytest.mark.parametrize(("text", "operand"), CALLS)
 def test_sharding_call(text: str, operand: str | None) -> None:
     brace = text.rindex("{")
-    call = sharding_call(text, brace)
+    call = sharding_call(text, brace, {})
     assert (call and call.operand) == operand
     if call:
         assert call.type == T
@@ -150,7 +154,7 @@ def test_sharding_call(text: str, operand: str | None) -> None:
 )
 def test_unspecified_dims(config: str, dims: set[int]) -> None:
     text = f'stablehlo.custom_call @Sharding(%a) {{backend_config = "{config}"}} : ({T}) -> {T}\n'
-    call = sharding_call(text, text.index("{"))
+    call = sharding_call(text, text.index("{"), {})
     assert call is not None
     assert call.open_dims == dims
 
