@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from sdybridge.errors import ParseError
+from sdybridge.interop import is_bytecode, read_bytecode
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
@@ -25,19 +26,17 @@ _PATIENCE = 1.0  # seconds before a progress bar appears
 
 
 def read_text(path: str) -> Source:
-    """The text of a file, or of standard input for `-`; bytes that are not UTF-8 survive."""
+    """The text of a file, or of standard input for `-`; bytes that are not UTF-8 survive.
+
+    MLIR bytecode and files of `jax.export` are turned into text.
+    """
     if path == "-":
         data, name = sys.stdin.buffer.read(), "<stdin>"
     else:
         data, name = Path(path).read_bytes(), path
+    if is_bytecode(data):
+        return Source(read_bytecode(data, name=name), name)
     source = Source(data.decode("utf-8", "surrogateescape"), name)
-    if data.startswith(b"ML\xefR"):
-        raise ParseError(
-            "this is MLIR bytecode, not text",
-            source=Source("ML?R...", name),
-            span=Span(0, 4),
-            help="print it as text first, for example with `stablehlo-translate` or `jax.export`",
-        )
     if "\0" in source.text[:4096]:
         raise ParseError("this is a binary file, not MLIR text", source=Source("", name))
     if source.text.startswith("\ufeff"):

@@ -39,7 +39,7 @@ def to_proto(sharding: ShardingForms, target: Target) -> op_sharding_pb2.OpShard
     return _filled(message, sharding, target)
 
 
-def to_proto_bytes(sharding: HloSharding, target: Target) -> bytes:
+def to_proto_bytes(sharding: ShardingForms, target: Target) -> bytes:
     """The serialised message of `sharding`.
 
     Raises:
@@ -52,7 +52,7 @@ def to_proto_bytes(sharding: HloSharding, target: Target) -> bytes:
     return _filled(message, sharding, target).SerializeToString(deterministic=True)
 
 
-def _has_long_list(sharding: HloSharding) -> bool:
+def _has_long_list(sharding: ShardingForms) -> bool:
     if sharding._kind is OpShardingType.TUPLE:
         return any(map(_has_long_list, sharding._tuple_elements))
     tiles = sharding._tiles
@@ -60,7 +60,7 @@ def _has_long_list(sharding: HloSharding) -> bool:
 
 
 def _filled(
-    message: type[op_sharding_pb2.OpSharding], sharding: HloSharding, target: Target
+    message: type[op_sharding_pb2.OpSharding], sharding: ShardingForms, target: Target
 ) -> op_sharding_pb2.OpSharding:
     proto = message()
     _fill(proto, sharding, target)

@@ -387,7 +387,7 @@ def test_export_json(program: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"ML\xefR\x01\x02", "this is MLIR bytecode, not text"), (b"\x7fELF\0\0", "this is a binary file")],
+    [(b"ML\xefR\x01\x02", "jaxlib cannot read the bytecode"), (b"\x7fELF\0\0", "this is a binary file")],
 )
 def test_export_of_binary_input(program: Path, data: bytes, said: str) -> None:
     program.write_bytes(data)
