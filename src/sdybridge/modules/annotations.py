@@ -1,0 +1,93 @@
+"""What a program says about its values: one record for each value that has a sharding, in every format."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.hlo import HloSharding
+from sdybridge.modules.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from sdybridge.sdy import MeshAttr, TensorShardingAttr
+
+SDY = "sdy.sharding"
+MHLO = "mhlo.sharding"
+CARRIER = "xla.sdy.sharding"
+HLO = "sharding"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One value of a program, and the sharding that the program states for it.
+
+    Attributes:
+        carrier: What holds the sharding: `sdy.sharding` and `mhlo.sharding` in MLIR, `sharding` in HLO,
+            and `xla.sdy.sharding` for a Shardy sharding that rides along in either.
+        scope: The function or computation that the value is in.
+        name: `%arg0`, `%3#1`, `result 0`; in HLO the instruction's name, with `{1}` for part of a tuple.
+        opcode: The operation that the value comes from; `argument` or `result` of a function.
+        shape: The shape of the whole value; None where the text does not tell, or for no tensor.
+        sharding: The sharding of this one value; None for an input or output without.
+        mesh: The mesh that a Shardy sharding is on; None if it is not declared, and for HLO shardings.
+        offset: Where the sharding stands: in characters of a text, in bytes of a proto.
+    """
+
+    carrier: str
+    scope: str
+    name: str
+    opcode: str
+    shape: TensorShape | None
+    sharding: TensorShardingAttr | HloSharding | None
+    mesh: MeshAttr | None
+    offset: int
+
+    @property
+    def local_shape(self) -> TensorShape | None:
+        """The shape of the largest part that a device holds; None if that cannot be told.
+
+        It cannot where the shape or mesh is not known, a size is dynamic, or the sharding has another rank.
+        """
+        shape, sharding = self.shape, self.sharding
+        if shape is None or sharding is None or min(shape.dims, default=0) < 0:
+            return None
+        if isinstance(sharding, HloSharding):
+            if sharding.is_tiled and sharding.data_rank != len(shape.dims):
+                return None
+            return TensorShape(shape.element_type, sharding.tile_shape(shape.dims))
+        if self.mesh is None or (sharding.dim_shardings and sharding.rank != len(shape.dims)):
+            return None
+        ways = shard_counts(sharding, self.mesh)
+        if ways is None:
+            return None
+        dims = (-(-size // count) for size, count in zip(shape.dims, ways, strict=False))
+        return TensorShape(shape.element_type, tuple(dims) if ways else shape.dims)
+
+    @property
+    def devices(self) -> int | None:
+        """How many devices the sharding is about; None if it does not say."""
+        if isinstance(self.sharding, HloSharding):
+            tiles = self.sharding.tile_assignment
+            return math.prod(tiles.dims) if self.sharding.is_tiled else None
+        return None if self.mesh is None else self.mesh.total_size
+
+
+def shard_counts(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple[int, ...] | None:
+    """Into how many parts each dimension is split; None if the mesh lacks an axis.
+
+    >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
+    >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}, {}]>')
+    >>> shard_counts(sharding, MeshAttr.from_sizes({"x": 4}))
+    (4, 1)
+    """
+    sizes = {axis.name: axis.size for axis in mesh.axes}
+    counts = []
+    for dim in sharding.dim_shardings:
+        count = 1
+        for ref in dim.axes:
+            if ref.name not in sizes:
+                return None
+            count *= ref.sub_axis_info.size if ref.sub_axis_info else sizes[ref.name]
+        counts.append(count)
+    return tuple(counts)

@@ -1,0 +1,36 @@
+"""How much memory tensors take, by XLA's names of their element types."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdybridge.modules.shapes import TensorShape
+
+_NAMED = re.compile(r"(?:bf|[fsuc])(\d{1,3})(?:e\d+m\d+\w*)?")
+_OTHER = {"pred": 8, "token": 0, "opaque": 0}
+
+
+def element_bits(element_type: str) -> int | None:
+    """The bits of one element; None for a type that XLA does not have. XLA packs two 4-bit numbers in a byte.
+
+    >>> [element_bits(name) for name in ("bf16", "pred", "s4", "f8e4m3fn", "c64", "widget")]
+    [16, 8, 4, 8, 64, None]
+    """
+    named = _NAMED.fullmatch(element_type)
+    return int(named[1]) if named else _OTHER.get(element_type)
+
+
+def byte_size(shape: TensorShape) -> int | None:
+    """The bytes of a dense tensor; None if its element type or a size is not known.
+
+    >>> from sdybridge.modules.shapes import TensorShape
+    >>> byte_size(TensorShape("bf16", (8, 128))), byte_size(TensorShape("f32", (-1,)))
+    (2048, None)
+    """
+    bits = element_bits(shape.element_type)
+    if bits is None or min(shape.dims, default=0) < 0:
+        return None
+    return -(-math.prod(shape.dims) * bits // 8)

@@ -1,0 +1,172 @@
+"""What programs say about their values: every carrier, every place, shapes and parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.source import Source
+
+MESH = 'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'
+
+
+def told(text: str, mesh: str = MESH) -> list[str]:
+    """One line per annotation; the mesh is in front of the text."""
+    program = MlirProgram(Source(mesh + text))
+    return [
+        f"{one.carrier} {one.scope} {one.name} {one.opcode} {one.shape} {one.local_shape}"
+        for one in program.annotations()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            'func.func @f(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> '
+            '(tensor<8xi1> {jax.info = "r", sdy.sharding = #sdy.sharding<@mesh, [{"y":(2)2, ?}]>}) {'
+            " return }",
+            [
+                "sdy.sharding f %a argument f32[8,6] f32[4,2]",
+                "sdy.sharding f result 0 result pred[8] pred[4]",
+            ],
+            id="signature",
+        ),
+        pytest.param(
+            'func.func @f(%a: tensor<8xf32> {mhlo.sharding = "{devices=[3]<=[3]}"}, %b: tensor<4xf32>)',
+            ["mhlo.sharding f %a argument f32[8] f32[3]"],
+            id="declaration, uneven",
+        ),
+        pytest.param(
+            'func.func @f(%a: tensor<8xbf16> {mhlo.frontend_attributes = {xla.sdy.sharding = '
+            '"#sdy.sharding<@mesh, [{\\22x\\22}]>"}, mhlo.sharding = "{replicated}"}) { return }',
+            [
+                "mhlo.sharding f %a argument bf16[8] bf16[8]",
+                "xla.sdy.sharding f %a argument bf16[8] bf16[4]",
+            ],
+            id="two carriers",
+        ),
+        pytest.param(
+            "func.func @f(%a: tensor<8xf32>) {\n"
+            '  %0:2 = "a.b"(%a) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, []>]>} : '
+            "(tensor<8xf32>) -> (tensor<8xf32>, !a.token)\n  return\n}",
+            ["sdy.sharding f %0#0 a.b f32[8] f32[4]", "sdy.sharding f %0#1 a.b None None"],
+            id="several results",
+        ),
+        pytest.param(
+            "func.func @f(%a: tensor<8xf32>) {\n"
+            '  %0:2 = "a.b"(%a) {mhlo.sharding = "{replicated}"} : (tensor<8xf32>) -> '
+            "(tensor<8xf32>, tensor<2xf32>)\n  return\n}",
+            ["mhlo.sharding f %0#0 a.b f32[8] f32[8]", "mhlo.sharding f %0#1 a.b f32[2] f32[2]"],
+            id="one for all results",
+        ),
+        pytest.param(
+            "func.func @f(%a: tensor<8xf32>) {\n"
+            '  "a.send"(%a) {mhlo.sharding = "{maximal device=1}"} : (tensor<8xf32>) -> ()\n  return\n}',
+            ["mhlo.sharding f a.send a.send None None"],
+            id="no results",
+        ),
+        pytest.param(
+            "func.func @f(%a: tensor<8xf32>) {\n"
+            '  %0 = sdy.sharding_constraint %a <@mesh, [{"y"}]> : tensor<8xf32>\n  return\n}',
+            ["sdy.sharding f %0 sdy.sharding_constraint f32[8] f32[2]"],
+            id="constraint",
+        ),
+        pytest.param(
+            "func.func @f(%a: tensor<8xf32>) {\n"
+            '  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings='
+            '[<@mesh, [{"y"}]>] manual_axes={"x", "y"} (%b: tensor<4xf32>) {\n'
+            '    %1 = stablehlo.abs %b {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} '
+            ": tensor<4xf32>\n"
+            "    sdy.return %1 : tensor<2xf32>\n  } : (tensor<8xf32>) -> tensor<8xf32>\n  return\n}",
+            [
+                "sdy.sharding f %a sdy.manual_computation f32[8] f32[4]",
+                "sdy.sharding f %0 sdy.manual_computation f32[8] f32[2]",
+                "sdy.sharding f %1 stablehlo.abs f32[4] f32[4]",
+            ],
+            id="manual computation",
+        ),
+        pytest.param(
+            '#s = #sdy.sharding<@mesh, [{"x"}]>\n!t = tensor<8xf32>\n'
+            "func.func @f(%a: !t {sdy.sharding = #s}) { return }",
+            ["sdy.sharding f %a argument f32[8] f32[4]"],
+            id="aliases",
+        ),
+        pytest.param(
+            '#h = "{devices=[2]<=[2]}"\nfunc.func @f(%a: tensor<8xf32> {mhlo.sharding = #h}) { return }',
+            ["mhlo.sharding f %a argument f32[8] f32[4]"],
+            id="alias of a string",
+        ),
+        pytest.param(
+            'func.func @f(%a: tensor<?xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) { return }',
+            ["sdy.sharding f %a argument f32[?] None"],
+            id="dynamic size",
+        ),
+        pytest.param(
+            'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@other, [{"x"}]>}) { return }',
+            ["sdy.sharding f %a argument f32[8] None"],
+            id="unknown mesh",
+        ),
+        pytest.param(
+            'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<["z"=8]>, [{"z"}]>}) {'
+            " return }",
+            ["sdy.sharding f %a argument f32[8] f32[1]"],
+            id="inlined mesh",
+        ),
+        pytest.param(
+            'func.func @f(%a: tensor<8xf32> {a = "sdy.sharding = #sdy.sharding<@mesh, []>"}) { return }',
+            [],
+            id="in a string",
+        ),
+    ],
+)  # fmt: skip
+def test_annotations(text: str, expected: list[str]) -> None:
+    assert told(text) == expected
+
+
+def test_meshes_that_ride_along() -> None:
+    program = MlirProgram(
+        Source(
+            "module @jit_f attributes {mhlo.frontend_attributes = "
+            '{xla.sdy.meshes = "{mesh = #sdy.mesh<[\\22x\\22=2]>}"}, mhlo.num_partitions = 2 : i32} {}'
+        )
+    )
+    assert {name: str(mesh) for name, mesh in program.meshes.items()} == {"mesh": '#sdy.mesh<["x"=2]>'}
+    assert (program.name, program.num_partitions) == ("jit_f", 2)
+
+
+def test_inputs_and_outputs() -> None:
+    program = MlirProgram(
+        Source(
+            "func.func private @g(%a: tensor<2xf32>) { return }\n"
+            "func.func public @main(%a: tensor<8xf32>, %b: tensor<4xf32> {mhlo.sharding = "
+            '"{devices=[2]<=[2]}"}) -> tensor<8xf32> { return }'
+        )
+    )
+    assert [(one.name, str(one.shape), str(one.sharding)) for one in program.inputs()] == [
+        ("%a", "f32[8]", "None"),
+        ("%b", "f32[4]", "{devices=[2]<=[2]}"),
+    ]
+    assert [(one.name, str(one.shape), one.sharding) for one in program.outputs()] == [
+        ("result 0", "f32[8]", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sharding", "message"),
+    [
+        ('sdy.sharding = #sdy.sharding<@mesh, [{"x"]>', "<string>:2:74: error: expected"),
+        ('mhlo.sharding = "{devices=[2,2]<=[5]}"', "<string>:2:66: error: the grid"),
+        ("mhlo.sharding = 3 : i32", "<string>:2:49: error: `mhlo.sharding` must hold a string"),
+        ('mhlo.sharding = "{{replicated}, {replicated}}"', "<string>:2:49: error: 2 shardings for 1 values"),
+        (
+            'mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{x}]>"}',
+            "<string>:2:104: error: expected",
+        ),
+    ],
+)
+def test_errors(sharding: str, message: str) -> None:
+    with pytest.raises(SdyBridgeError) as caught:
+        told(f"func.func @f(%a: tensor<8xf32> {{{sharding}}}) {{ return }}")
+    assert str(caught.value).startswith(message), str(caught.value)
