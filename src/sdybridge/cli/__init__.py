@@ -16,6 +16,7 @@ _COMMANDS = {
     "convert": "Convert one sharding either way, and show what is lost.",
     "export": "Convert a whole program from Shardy shardings to HLO shardings.",
     "import": "Convert a whole program from HLO shardings to Shardy shardings.",
+    "inspect": "Show the meshes, shardings, inputs and outputs of programs.",
     "roundtrip": "Export a program, import it back, and compare its shardings.",
 }
 _FILES = {"import": "import_"}
@@ -68,6 +69,7 @@ def cli() -> None:
       sdybridge convert '[{"y"}, {}]' --mesh x=2,y=4
       sdybridge convert '{devices=[4,2]<=[2,4]T(1,0)}'
       sdybridge export step.mlir -o step.hlo.mlir
+      sdybridge inspect step.mlir
       sdybridge import step.hlo.mlir --mesh x=2,y=4 -o step.mlir
       cat step.mlir | sdybridge export - | less
     """  # noqa: D301  (click reads the escape)

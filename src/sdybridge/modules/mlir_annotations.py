@@ -47,6 +47,8 @@ class MlirProgram:
     [('main', '%a', 'f32[8]', 'f32[2]')]
     """
 
+    format = "MLIR text"
+
     def __init__(self, source: Source, target: Target = Target.CURRENT) -> None:
         self.source = source
         self._tree = parse_operations(source)

@@ -1,0 +1,136 @@
+"""`sdybridge inspect`: the tables, the JSON, several files, and programs with errors."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from sdybridge.cli import cli
+from sdybridge.cli.tables import aligned
+from sdybridge.modules import export_module
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+PROGRAM = """\
+module @jit_f attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func public @main(%arg0: tensor<64x32xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, \
+%arg1: tensor<i32>) -> (tensor<64x32xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y", ?}]>}) {
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{}, {"y", ?}]> : tensor<64x32xbf16>
+    return %0 : tensor<64x32xbf16>
+  }
+}
+"""
+TABLES = """\
+step.mlir: MLIR text, module jit_f, 8 partitions
+
+Meshes
+  @mesh  <["x"=2, "y"=4]>  8 devices
+
+Values with a sharding
+  3  sdy.sharding
+
+Distinct shardings
+  count  sharding                 devices  axes  per device  largest
+      2  <@mesh, [{}, {"y", ?}]>        8  y        2.0 KiB  result 0 bf16[64,32], line 3
+      1  <@mesh, [{"x"}, {"y"}]>        8  x, y       512 B  %arg0 bf16[64,32], line 3
+
+Inputs: 2 values, 512 B per device
+  name   global       local       per device  sharding
+  %arg0  bf16[64,32]  bf16[32,8]       512 B  <@mesh, [{"x"}, {"y"}]>
+  %arg1  s32[]        -                    -  -
+
+Outputs: 1 value, 1.0 KiB per device
+  name      global       local       per device  sharding
+  result 0  bf16[64,32]  bf16[64,8]     1.0 KiB  <@mesh, [{}, {"y", ?}]>
+
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "step.mlir"
+    file.write_text(PROGRAM)
+    return file
+
+
+def run(*arguments: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(cli, ["inspect", *arguments], input=given)
+
+
+@pytest.mark.usefixtures("program")
+def test_tables() -> None:
+    result = run("step.mlir")
+    assert result.exit_code == 0
+    assert result.stdout == TABLES
+
+
+@pytest.mark.usefixtures("program")
+def test_json() -> None:
+    report = json.loads(run("step.mlir", "--json").stdout)
+    assert set(report) == {
+        "file", "format", "module", "num_partitions", "meshes", "carriers", "shardings", "inputs", "outputs"
+    }  # fmt: skip
+    assert report["carriers"] == {"sdy.sharding": 3}
+    first = report["shardings"][0]
+    assert (first["count"], first["devices"], first["axes"], first["bytes_per_device"]) == (2, 8, ["y"], 2048)
+    assert report["inputs"][0] == {
+        "name": "%arg0",
+        "in": "main",
+        "opcode": "argument",
+        "element_type": "bf16",
+        "global_shape": [64, 32],
+        "local_shape": [32, 8],
+        "bytes_per_device": 512,
+        "sharding": '<@mesh, [{"x"}, {"y"}]>',
+        "at": "3:68",
+    }
+    assert report["inputs"][1]["sharding"] is None
+
+
+def test_hlo_shardings_from_standard_input() -> None:
+    result = run("-", "--json", given=export_module(PROGRAM).text)
+    report = json.loads(result.stdout)
+    assert report["file"] == "<stdin>"
+    assert report["carriers"] == {"mhlo.sharding": 3}
+    assert [use["bytes_per_device"] for use in report["shardings"]] == [2048, 512]
+    assert [use["devices"] for use in report["shardings"]] == [8, 8]
+
+
+@pytest.mark.usefixtures("program")
+def test_several_files_and_one_with_an_error(tmp_path: Path) -> None:
+    (tmp_path / "bad.mlir").write_text(PROGRAM.replace('{"x"}', "{x}"))
+    result = run("bad.mlir", "step.mlir", "--json")
+    assert result.exit_code == 1
+    assert [report["file"] for report in json.loads(result.stdout)] == ["step.mlir"]
+    assert "bad.mlir:3:" in result.stderr
+
+
+def test_rows_beyond_the_first(tmp_path: Path) -> None:
+    arguments = ", ".join(f"%a{i}: tensor<8xf32>" for i in range(25))
+    (tmp_path / "many.mlir").write_text(f"func.func @main({arguments}) {{ return }}")
+    few, every = (run(str(tmp_path / "many.mlir"), *option).stdout for option in ([], ["--all"]))
+    assert "... 5 more, shown with --all" in few
+    assert "%a24" not in few
+    assert "%a24" in every
+
+
+@pytest.mark.parametrize("text", ["", "module {}", "// nothing\n"])
+def test_a_program_without_shardings(text: str) -> None:
+    result = run("-", given=text)
+    assert result.exit_code == 0
+    assert result.stdout == "<stdin>: MLIR text\n\n"
+
+
+def test_columns_give_way_on_a_narrow_terminal() -> None:
+    rows = [("1", "a" * 50, "end"), ("22", "b", "x")]
+    lines = aligned(rows, right=[0], crop=1, width=30)
+    assert lines == ["   1  aaaaaaaaaaaaaaaa...  end", "  22  b                    x"]
+    assert max(map(len, lines)) == 30
