@@ -20,9 +20,10 @@ STRICTER = {
     "a list that does not fit the grid": r"has \d+ devices, but \d+ are listed",
     "sizes below 1": r"is at least 1, but",
     "a permutation that is none": r"T\(\.\.\) has a dimension of the count .* twice",
+    "a permutation that is too short": r"T\(\.\.\) orders \d+ dimensions",
+    "a name that nobody looks at": r"expected the dimensions in brackets, .* found '[\w.-]+='",
     "a grid that overflows": r"more than 2\*\*63 - 1 devices",
     "more types than dimensions": r"types need as many dimensions, the grid",
-    "a sharding over a named mesh": r"over a named mesh is not read yet",
 }
 """What jaxlib reads and we refuse, by our message: main refuses most of it, and the rest has no meaning."""
 

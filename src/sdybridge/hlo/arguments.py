@@ -8,6 +8,7 @@ from sdybridge.errors import VerificationError
 from sdybridge.hlo.checks import as_tuple, cropped, shown
 from sdybridge.hlo.kinds import OpShardingType
 from sdybridge.hlo.metadata import OpMetadata
+from sdybridge.hlo.named_sharding import NamedSharding
 from sdybridge.hlo.tile_assignment import TileAssignment
 
 if TYPE_CHECKING:
@@ -58,3 +59,18 @@ def as_types(types: Sequence[OpShardingType], tiles: TileAssignment) -> tuple[Op
             path=("subgroup_types",),
         )
     return given
+
+
+def kind_of(named: NamedSharding) -> OpShardingType:
+    """What a sharding over a named mesh says in all; `OTHER` if it splits or mixes."""
+    if not isinstance(named, NamedSharding):
+        raise VerificationError(
+            f"named_sharding must be a NamedSharding, got {shown(named)}", rule="named-sharding"
+        )
+    if named.is_single_device:
+        return OpShardingType.MAXIMAL
+    if named.is_replicated:
+        return OpShardingType.REPLICATED
+    if named.is_unreduced:
+        return OpShardingType.UNREDUCED
+    return OpShardingType.MANUAL if named.is_manual else OpShardingType.OTHER

@@ -15,6 +15,7 @@ from sdybridge.hlo.checks import MAX_GRID_RANK, as_permutation, as_sizes, shorte
 from sdybridge.hlo.iota import IotaTileAssignment
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup, ShardGroupKind
 from sdybridge.hlo.metadata import PRINTED_FIELDS, OpMetadata, take_reduction_op
+from sdybridge.hlo.named_proto import named_field, read_named, read_reduction
 from sdybridge.hlo.sharding import HloSharding
 from sdybridge.hlo.tile_assignment import TileAssignment
 from sdybridge.target import Target
@@ -95,7 +96,7 @@ def _malformed() -> ProtoError:
 def _sharding(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:
     devices = packed_ids.device_ids(proto)
     if target is not Target.CLASSIC and proto.HasField("named_sharding"):
-        raise _error(path, "named_sharding", "a sharding over a named mesh is not read yet")
+        return _named(proto.named_sharding, target, path)
     metadata = tuple([_metadata(entry) for entry in proto.metadata])
     reduction_op = ReductionOp.SUM
     if metadata and target is Target.NEWER:
@@ -115,6 +116,17 @@ def _sharding(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> 
         kind = ShardGroupKind.LIKE if proto.shard_group_type else ShardGroupKind.AS
         sharding = sharding.with_shard_group(ShardGroup(proto.shard_group_id, kind))
     return sharding
+
+
+def _named(proto: op_sharding_pb2.NamedSharding, target: Target, path: Path) -> HloSharding:
+    """A named sharding, beside which XLA looks at no other field."""
+    try:
+        sharding = read_named(proto)
+        reduction_op = read_reduction(proto) if target is Target.NEWER else ReductionOp.SUM
+    except VerificationError as error:
+        raise _error(path, named_field(error.path), error.message) from None
+    hlo = HloSharding.named(sharding, metadata=[_metadata(entry) for entry in proto.metadata])
+    return hlo if reduction_op is ReductionOp.SUM else hlo.with_reduction_op(reduction_op)
 
 
 def _tuple(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> HloSharding:

@@ -141,8 +141,8 @@ def _tiled(p: Lexer, leaf: Leaf) -> HloSharding:
         raise _error(
             p, f"a grid has at most {MAX_GRID_RANK} dimensions, this one has {rank}", leaf.spans["dims"]
         )
-    tiles = _product(p, leaf, leaf.dims, "dims", "the grid")
-    grid = _iota(p, leaf, tiles) if leaf.reshape_dims else _listed(p, leaf, tiles)
+    tiles = num_devices(p, leaf, leaf.dims, "dims", "the grid")
+    grid = iota_grid(p, leaf, tiles) if leaf.reshape_dims else _listed(p, leaf, tiles)
     types = leaf.types
     replicate = leaf.words.get("last_tile_dim_replicate")
     if replicate is not None:
@@ -177,7 +177,7 @@ def _no_kind(p: Lexer, leaf: Leaf) -> ParseError:
     return _error(p, f"a sharding needs a kind ({', '.join(KINDS)}) or a grid of devices", first, help=help)
 
 
-def _product(p: Lexer, leaf: Leaf, sizes: list[int], where: str, what: str) -> int:
+def num_devices(p: Lexer, leaf: Leaf, sizes: list[int], where: str, what: str) -> int:
     """The number of devices that the sizes multiply to."""
     total = 1
     for size in sizes:
@@ -194,7 +194,8 @@ def _product(p: Lexer, leaf: Leaf, sizes: list[int], where: str, what: str) -> i
     return total
 
 
-def _iota(p: Lexer, leaf: Leaf, tiles: int) -> TileAssignment:
+def iota_grid(p: Lexer, leaf: Leaf, tiles: int) -> TileAssignment:
+    """The grid that is counted, of `tiles` devices."""
     sizes, perm = leaf.reshape_dims, leaf.transpose_perm
     if leaf.devices.count:
         raise _error(
@@ -203,7 +204,7 @@ def _iota(p: Lexer, leaf: Leaf, tiles: int) -> TileAssignment:
             leaf.spans["devices"],
             help="keep one of the two",
         )
-    counted = _product(p, leaf, sizes, "reshape_dims", "the count after '<='")
+    counted = num_devices(p, leaf, sizes, "reshape_dims", "the count after '<='")
     if len(perm) != len(sizes):
         raise _error(
             p,

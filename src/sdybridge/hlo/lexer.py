@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_LAST_TOKEN = re.compile(r"[A-Za-z0-9_.-]+=?$|<=$|\S$")
+_LAST_TOKEN = re.compile(r"""[A-Za-z0-9_.-]+=?$|<=$|("[^"\n]*"|'[^'\n]*')$|\S$""")
 _SHOWN = 40
 _MAX_DIGITS = 20  # of any 64-bit number; longer ones are not even converted
 
@@ -174,7 +174,9 @@ class Lexer:
     def after(self) -> str:
         """What the next token comes after, for an error message."""
         last = _LAST_TOKEN.search(self.text[max(0, self.pos - _SHOWN) : self.pos])
-        return f" after '{last[0]}'" if last else ""
+        if not last:
+            return ""
+        return f" after {last[0]}" if last[1] else f" after '{last[0]}'"
 
     def expected(self, what: str, help: str | None = None) -> ParseError:  # noqa: A002
         """The error that `what` should come next, at what does."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.hlo import fast_path
-from sdybridge.hlo.device_list import DeviceIds, read_device_ids
+from sdybridge.hlo.device_list import DeviceIds
+from sdybridge.hlo.grid_parser import read_devices
 from sdybridge.hlo.kinds import OpShardingType
 from sdybridge.hlo.leaf import KINDS, Leaf, resolve
 from sdybridge.hlo.lexer import Lexer
 from sdybridge.hlo.metadata_parser import parse_metadata
+from sdybridge.hlo.named_parser import MESH_WORDS, parse_named
 from sdybridge.hlo.sharding import HloSharding, set_parser
 from sdybridge.hlo.suggestions import closest
 from sdybridge.source import Source, Span
@@ -30,7 +32,6 @@ _TYPES = {
     "manual": OpShardingType.MANUAL,
     "unreduced": OpShardingType.UNREDUCED,
 }
-_NAMED = ("mesh", "maximal_mesh")
 
 
 def parse_sharding(text: str, *, name: str = "<string>", target: Target = Target.CURRENT) -> HloSharding:
@@ -103,12 +104,12 @@ def _element(p: Lexer, target: Target) -> HloSharding:
 
 
 def _leaf(p: Lexer, target: Target) -> HloSharding:
-    """`leaf := '{' item* '}'`."""
+    """`leaf := '{' item* '}' | '{' named '}'`."""
     if not p.at("{"):
         raise p.expected("'{' to start a sharding", f"write {{{p.lexeme}}}" if p.lexeme in KINDS else None)
     p.advance()
-    if p.kind == "word" and p.lexeme in _NAMED and target is not Target.CLASSIC:
-        raise p.error("a sharding over a named mesh is not read yet", help="give its form over a device grid")
+    if p.kind == "word" and p.lexeme in MESH_WORDS and target is not Target.CLASSIC:
+        return parse_named(p, target)
     leaf = Leaf(p.start)
     while not p.take("}"):
         _item(p, leaf, target)
@@ -139,89 +140,12 @@ def _attribute(p: Lexer, leaf: Leaf, name: str, start: int, target: Target) -> N
         leaf.types += _type_list(p, target)
         leaf.spans["types"] = Span(start, p.pos)
     elif name == "devices":
-        _devices(p, leaf)
+        read_devices(p, leaf)
         leaf.spans["devices"] = Span(start, p.pos)
     else:
         leaf.devices = DeviceIds()  # this one replaces what was listed before
         leaf.devices.append(p.expect_integer("a device id"))
         leaf.spans["devices"] = leaf.spans["ids"] = Span(start, p.pos)
-
-
-def _devices(p: Lexer, leaf: Leaf) -> None:
-    """`'[' ints ']' ('<=' '[' ints ']' ['T' '(' ints ')'] | ints)`."""
-    start = p.start
-    p.expect("[")
-    # XLA exports the grid of a scalar on a mesh of one device as `[]<=[1]`, though it does not read that.
-    if not (p.at("]") and p.text.startswith("]<=[1]", p.start)):
-        _sizes(p, leaf, "dims")
-    p.expect("]", "add a ']'")
-    leaf.spans["dims"] = Span(start, p.pos)
-    if p.take("<="):
-        _iota(p, leaf)
-        return
-    start = p.start
-    if p.at("}") or p.at("<"):
-        raise p.expected("the devices", "write <=[..] for devices in order, or list them")
-    read_device_ids(p, leaf.devices)
-    leaf.spans["ids"] = Span(start, p.pos)
-    if p.kind == "integer":
-        raise p.expected("',' or the end of the device list", "separate device ids with ','")
-
-
-def _iota(p: Lexer, leaf: Leaf) -> None:
-    start = p.start
-    p.expect("[", "write the number in brackets" if p.kind == "integer" else None)
-    _sizes(p, leaf, "reshape_dims")
-    p.expect("]", "add a ']'")
-    leaf.spans["reshape_dims"] = Span(start, p.pos)
-    rank = len(leaf.reshape_dims)
-    if rank == 1:
-        leaf.transpose_perm.append(0)
-        if p.at("T"):
-            raise p.expected("no T(..) where one dimension is counted", "remove it")
-        return
-    start = p.start
-    if not p.at("T"):
-        help = "write T(..), or <=[n] for n devices in order"  # noqa: A001
-        is_other_word = p.kind == "word" and p.text.startswith("(", start + len(p.lexeme))
-        raise p.expected("'T('", "write T" if is_other_word else help)
-    p.advance()
-    p.expect("(")
-    _permutation(p, leaf, rank)
-    p.expect(")", "add a ')'")
-    leaf.spans["transpose_perm"] = Span(start, p.pos)
-
-
-def _sizes(p: Lexer, leaf: Leaf, field: str) -> None:
-    """`ints := INT (',' INT)*`, added to the dims or the reshape dims."""
-    found: list[int] = getattr(leaf, field)
-    while True:
-        start = p.start
-        size = p.expect_integer("the size of a dimension")
-        found.append(size)
-        if size < 1:  # wrong only if the sharding turns out to be tiled
-            leaf.spans.setdefault(f"bad {field}", Span(start, p.pos))
-        if not p.take(","):
-            return
-
-
-def _permutation(p: Lexer, leaf: Leaf, rank: int) -> None:
-    """`ints`, each a dimension of the count, added to the permutation."""
-    found = leaf.transpose_perm
-    seen = set(found)
-    while True:
-        start = p.start
-        dimension = p.expect_integer("a dimension of the count")
-        if not 0 <= dimension < rank:
-            raise p.error(
-                f"there is no dimension {dimension} to move: the count has 0..{rank - 1}", start, p.pos
-            )
-        found.append(dimension)
-        if dimension in seen:
-            leaf.spans.setdefault("repeated", Span(start, p.pos))
-        seen.add(dimension)
-        if not p.take(","):
-            return
 
 
 def _type_list(p: Lexer, target: Target) -> list[OpShardingType]:

@@ -26,6 +26,7 @@ _WHOLE = (OpShardingType.REPLICATED, OpShardingType.MAXIMAL)
 def tile_shape(sharding: ShardingQueries, shape: Sequence[int]) -> tuple[int, ...]:
     """See `HloSharding.tile_shape`."""
     sizes = as_shape(shape)
+    sharding = sharding._on_grid()
     if sharding._kind is OpShardingType.TUPLE and sharding.is_tiled:
         raise VerificationError(
             f"the elements of {cropped(sharding)} have tile shapes of their own",
@@ -40,6 +41,7 @@ def tile_shape(sharding: ShardingQueries, shape: Sequence[int]) -> tuple[int, ..
 
 def tile_index(sharding: ShardingQueries, device: int) -> tuple[int, ...]:
     """See `HloSharding.tile_index_for_device`."""
+    sharding = sharding._on_grid()
     rank = sharding.data_rank  # raises unless there are tiles
     return sharding._tiles.index_for(device)[:rank]
 
@@ -53,6 +55,7 @@ def tile_bounds(
     """
     sizes = as_shape(shape)
     as_int(device, "device")
+    sharding = sharding._on_grid()
     if sharding._kind in _WHOLE:
         return (0,) * len(sizes), sizes
     if sharding._kind is not OpShardingType.OTHER:

@@ -12,6 +12,7 @@ from sdybridge.errors import ConversionError, ProtoError
 from sdybridge.hlo import packed_ids
 from sdybridge.hlo.checks import cropped, shown
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp
+from sdybridge.hlo.named_proto import fill_named
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ def _filled(
 
 
 def _fill(proto: op_sharding_pb2.OpSharding, sharding: ShardingForms, target: Target) -> None:
+    if sharding._named is not None:
+        _check_expressible(sharding, target)
+        fill_named(proto.named_sharding, sharding._named, sharding._reduction_op)
+        _fill_metadata(proto.named_sharding, sharding._metadata)
+        return
     proto.type = sharding._kind  # type: ignore[assignment]  # the stub asks for its own enum
     if sharding._kind is OpShardingType.TUPLE:
         for element in sharding._tuple_elements:
@@ -90,6 +96,12 @@ def _fill(proto: op_sharding_pb2.OpSharding, sharding: ShardingForms, target: Ta
 
 
 def _check_expressible(sharding: ShardingForms, target: Target) -> None:
+    if target is Target.CLASSIC and sharding._named is not None:
+        raise ConversionError(
+            "the classic OpSharding has no named meshes",
+            notes=[f"the sharding is {cropped(sharding)}"],
+            help="write its v3_to_v2_sharding()",
+        )
     if target is Target.CLASSIC and sharding.has_unreduced:
         raise ConversionError(
             "the classic OpSharding has no unreduced type",
@@ -117,7 +129,9 @@ def _fill_tiles(proto: op_sharding_pb2.OpSharding, sharding: ShardingForms) -> N
     proto.last_tile_dims.extend(sharding._subgroup_types)  # type: ignore[arg-type]
 
 
-def _fill_metadata(proto: op_sharding_pb2.OpSharding, entries: Sequence[OpMetadata]) -> None:
+def _fill_metadata(
+    proto: op_sharding_pb2.OpSharding | op_sharding_pb2.NamedSharding, entries: Sequence[OpMetadata]
+) -> None:
     for entry in entries:
         message = proto.metadata.add()
         for name, value in entry.items():

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import VerificationError
 from sdybridge.hlo import subgroup as normal_forms
-from sdybridge.hlo.arguments import as_metadata, as_tiles, as_types
-from sdybridge.hlo.checks import as_int, as_tuple, shown
+from sdybridge.hlo.arguments import as_metadata, as_tiles, as_types, kind_of
+from sdybridge.hlo.checks import as_int, as_tuple, cropped, shown
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup
 from sdybridge.hlo.sharding_forms import ShardingForms
 from sdybridge.hlo.tile_assignment import TileAssignment
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sdybridge.hlo import op_sharding_pb2
     from sdybridge.hlo.metadata import OpMetadata
+    from sdybridge.hlo.named_sharding import NamedSharding
 
 _MANUAL = OpShardingType.MANUAL
 _MAXIMAL = OpShardingType.MAXIMAL
@@ -37,9 +38,9 @@ class HloSharding(ShardingForms):
     """An immutable sharding of one tensor, or of every tensor of a tuple.
 
     Build one with a classmethod: `from_string`, `from_proto`, `replicate`, `assign_device`, `tile`,
-    `iota_tile`, `partial_tile`, `subgroup`, `manual`, `unknown`, `unreduced`, `flat_tuple`. `str(x)` is
-    XLA's text of it without metadata, `repr(x)` evaluates to it. Shardings are equal if they mean the same
-    (an iota equals its device list); metadata does not count.
+    `iota_tile`, `partial_tile`, `subgroup`, `manual`, `unknown`, `unreduced`, `named`, `flat_tuple`.
+    `str(x)` is XLA's text of it without metadata, `repr(x)` evaluates to it. Shardings are equal if they
+    mean the same (an iota equals its device list); metadata does not count.
 
     A tuple has a property such as `is_replicated` if all of its elements have, so an empty one has most.
 
@@ -74,6 +75,7 @@ class HloSharding(ShardingForms):
         self._subgroup_types = subgroup_types
         self._metadata = metadata
         self._device = None
+        self._named = self._grid = None
         self._tuple_elements = ()
         self._shard_group = None
         self._reduction_op = _SUM
@@ -182,6 +184,26 @@ class HloSharding(ShardingForms):
         return cls._make(*normal_forms.subgroup(tiles, types), as_metadata(metadata) if metadata else ())
 
     @classmethod
+    def named(cls, named_sharding: NamedSharding, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
+        """A sharding over the named axes of a mesh.
+
+        Its grid, where that is asked for, is that of `v3_to_v2_sharding()`.
+
+        Raises:
+            VerificationError: `named_sharding` is not a `NamedSharding`.
+
+        Example:
+            >>> from sdybridge.hlo import AxisRef, DimensionSharding, Mesh, NamedSharding
+            >>> mesh = Mesh.from_sizes({"a": 2, "b": 4})
+            >>> print(HloSharding.named(NamedSharding(mesh, [DimensionSharding([AxisRef(1)])])))
+            {mesh['a'=2,'b'=4], [{'b'}]}
+        """
+        self = cls._make(kind_of(named_sharding), metadata=as_metadata(metadata) if metadata else ())
+        self._named = named_sharding
+        self._device = named_sharding.mesh.device_id
+        return self
+
+    @classmethod
     def flat_tuple(cls, elements: Sequence[HloSharding]) -> HloSharding:
         """The sharding of a tuple: one per tensor in it, in pre-order where tuples nest.
 
@@ -276,12 +298,19 @@ class HloSharding(ShardingForms):
         """The same sharding of one tensor, as a member of `shard_group`.
 
         Raises:
-            VerificationError: This is a tuple, whose group XLA would lose, or `shard_group` is no group.
+            VerificationError: This is a tuple, whose group XLA would lose, or is over a named mesh, or
+                `shard_group` is no group.
         """
         self._check_leaf("shard_group")
         if shard_group is not None and not isinstance(shard_group, ShardGroup):
             raise VerificationError(
                 f"shard_group must be a ShardGroup, got {shown(shard_group)}", rule="shard-group"
+            )
+        if shard_group is not None and self._named is not None:
+            raise VerificationError(
+                f"{cropped(self)} is over a named mesh, where there are no shard groups",
+                rule="shard-group",
+                help="give the group to its v3_to_v2_sharding()",
             )
         new = self._copy()
         new._shard_group = shard_group
@@ -307,6 +336,7 @@ class HloSharding(ShardingForms):
             self._kind, self._tiles, self._replicate_on_last_tile_dim, self._subgroup_types, self._metadata
         )
         new._device = self._device
+        new._named = self._named
         new._tuple_elements = self._tuple_elements
         new._shard_group = self._shard_group
         new._reduction_op = self._reduction_op

@@ -26,7 +26,11 @@ class ShardingForms(ShardingQueries):
 
     def _metadata_for(self, target: Target) -> tuple[OpMetadata, ...]:
         """The metadata entries of a leaf as `target` writes them: newer releases add the reduction."""
-        if target is not Target.NEWER or not (self.has_unreduced or self._reduction_op is not _SUM):
+        if (
+            target is not Target.NEWER
+            or self._named is not None
+            or not (self.has_unreduced or self._reduction_op is not _SUM)
+        ):
             return self._metadata
         return (*self._metadata, OpMetadata(op_type=REDUCTION_OP_TYPE, op_name=self._reduction_op.name))
 
@@ -41,6 +45,8 @@ class ShardingForms(ShardingQueries):
             return True
         if not isinstance(other, ShardingForms):
             return NotImplemented
+        if self._named is not None or other._named is not None:
+            return self._equals_named(other)
         return (
             self._kind is other._kind
             and self._replicate_on_last_tile_dim == other._replicate_on_last_tile_dim
@@ -52,7 +58,15 @@ class ShardingForms(ShardingQueries):
             and self._tuple_elements == other._tuple_elements
         )
 
+    def _equals_named(self, other: ShardingForms) -> bool:
+        """Two named shardings compare as such; a grid is compared with the grid of a named one."""
+        if self._named is None or other._named is None:
+            return self._on_grid() == other._on_grid()
+        return self._named == other._named and self._reduction_op is other._reduction_op
+
     def __hash__(self) -> int:
+        if self._named is not None:  # equal to its grid
+            return hash(self._on_grid())
         # The shard group and the reduction are left out: they seldom tell shardings apart.
         if self._kind is _OTHER:
             return hash((self._tiles, self._replicate_on_last_tile_dim, self._subgroup_types))
@@ -63,13 +77,15 @@ class ShardingForms(ShardingQueries):
 
         Args:
             include_metadata: Whether to print metadata. Without, it is `str(self)`.
-            target: Whose metadata: `NEWER` adds the reduction of unreduced shardings to it.
+            target: Whose text: `NEWER` adds the reduction of unreduced shardings, to the metadata of a grid.
 
         Example:
+            >>> from sdybridge.hlo import HloSharding, OpMetadata
             >>> HloSharding.replicate(metadata=[OpMetadata(op_name="x")]).to_string()
             '{replicated metadata={op_name="x"}}'
         """
-        return format_sharding_with_metadata(self, target) if include_metadata else format_sharding(self)
+        format_ = format_sharding_with_metadata if include_metadata else format_sharding
+        return format_(self, target)
 
     def to_proto(self, *, target: Target = Target.CURRENT) -> op_sharding_pb2.OpSharding:
         """This sharding as an `OpSharding` message (of our own package; the bytes are XLA's).
@@ -90,6 +106,7 @@ class ShardingForms(ShardingQueries):
         """The serialised `to_proto(target=target)`, byte for byte as XLA writes it.
 
         Example:
+            >>> from sdybridge.hlo import HloSharding
             >>> HloSharding.iota_tile([2, 2]).to_proto_bytes().hex(" ")
             '08 03 1a 02 02 02 4a 01 04 52 01 00'
         """
@@ -98,7 +115,7 @@ class ShardingForms(ShardingQueries):
         return to_proto_bytes(self, target)
 
     def __str__(self) -> str:
-        return format_sharding(self)
+        return format_sharding(self, Target.CURRENT)
 
     def __repr__(self) -> str:
         return format_constructor(self)

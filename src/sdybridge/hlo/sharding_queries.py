@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sdybridge.hlo.metadata import OpMetadata
+    from sdybridge.hlo.named_sharding import NamedSharding
     from sdybridge.hlo.sharding import HloSharding
 
 _MANUAL = OpShardingType.MANUAL
@@ -33,8 +34,10 @@ class ShardingQueries:
 
     __slots__ = (
         "_device",
+        "_grid",
         "_kind",
         "_metadata",
+        "_named",
         "_reduction_op",
         "_replicate_on_last_tile_dim",
         "_shard_group",
@@ -44,8 +47,10 @@ class ShardingQueries:
     )
 
     _device: int | None  # of MAXIMAL
-    _kind: OpShardingType
+    _grid: HloSharding | None  # of a named one: its grid, once that was asked for
+    _kind: OpShardingType  # of a named one: what it says in all
     _metadata: tuple[OpMetadata, ...]
+    _named: NamedSharding | None
     _reduction_op: ReductionOp
     _replicate_on_last_tile_dim: bool
     _shard_group: ShardGroup | None
@@ -81,6 +86,8 @@ class ShardingQueries:
     @property
     def is_manual(self) -> bool:
         """Whether all of it is manual; a manual subgroup does not count."""
+        if self._named is not None:
+            return self._named.is_manual
         return self._kind is _MANUAL or self._every(lambda leaf: leaf.is_manual)
 
     @property
@@ -91,6 +98,8 @@ class ShardingQueries:
     @property
     def is_unreduced(self) -> bool:
         """Whether all of it is unreduced; an unreduced subgroup does not count."""
+        if self._named is not None:
+            return self._named.is_unreduced
         return self._kind is _UNREDUCED or self._every(lambda leaf: leaf.is_unreduced)
 
     @property
@@ -110,25 +119,54 @@ class ShardingQueries:
     def tile_assignment(self) -> TileAssignment:
         """The device grid: of a single device `[1]`, of other shardings without tiles the empty grid `[0]`.
 
+        This and the other properties of the grid are, for a sharding over a named mesh, those of
+        `v3_to_v2_sharding()`.
+
         Raises:
             VerificationError: This is a tuple.
         """
         self._check_leaf("tile_assignment")
         if self._device is not None:
             return TileAssignment.from_array([self._device])
-        return self._tiles
+        return self._on_grid()._tiles
 
     @property
     def subgroup_types(self) -> tuple[OpShardingType, ...]:
         """The types of the last dimensions of the grid; empty when the last one holds replicas only."""
         self._check_leaf("subgroup_types")
-        return self._subgroup_types
+        return self._on_grid()._subgroup_types
 
     @property
     def replicate_on_last_tile_dim(self) -> bool:
         """Whether the last dimension of the grid holds replicas, and no other subgroup exists."""
         self._check_leaf("replicate_on_last_tile_dim")
-        return self._replicate_on_last_tile_dim
+        return self._on_grid()._replicate_on_last_tile_dim
+
+    @property
+    def named_sharding(self) -> NamedSharding | None:
+        """The mesh and its axes, for a sharding over a named mesh."""
+        return self._named
+
+    def v3_to_v2_sharding(self) -> HloSharding:
+        """The same placement of the devices without names: over a grid, as XLA converts it.
+
+        A tuple's elements are converted. What has a grid, or needs none, stays as it is. Whether dimensions
+        are open, and which axes are listed as replicated, is lost.
+
+        Example:
+            >>> from sdybridge.hlo import HloSharding
+            >>> print(HloSharding.from_string("{mesh['a'=2,'b'=4], [{'b', ?}, {}]}").v3_to_v2_sharding())
+            {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
+
+        Source: `HloSharding::V3ToV2Sharding` in xla's `hlo/ir/hlo_sharding.cc`.
+        """
+        from sdybridge.hlo.named_grid import grid_form
+
+        return grid_form(self)
+
+    def _on_grid(self) -> ShardingQueries:
+        """This sharding, or the form of a named one that has a grid."""
+        return self if self._named is None else self.v3_to_v2_sharding()
 
     @property
     def tuple_elements(self) -> tuple[HloSharding, ...]:
@@ -154,13 +192,13 @@ class ShardingQueries:
     def num_devices(self) -> int:
         """The number of devices in the grid: 1 for a single device, 0 for other shardings without tiles."""
         self._check_leaf("num_devices")
-        return 1 if self._kind is _MAXIMAL else self._tiles.num_elements
+        return 1 if self._kind is _MAXIMAL else self._on_grid()._tiles.num_elements
 
     @property
     def num_dimensions(self) -> int:
         """The rank of the grid, subgroups included; 1 for shardings without tiles."""
         self._check_leaf("num_dimensions")
-        return self._tiles.num_dimensions
+        return self._on_grid()._tiles.num_dimensions
 
     @property
     def data_rank(self) -> int:
@@ -169,8 +207,9 @@ class ShardingQueries:
         Raises:
             VerificationError: This sharding has no tiles.
         """
-        self._check_tiled("data_rank")
-        return len(self._tiles._dims) - self._replicate_on_last_tile_dim - len(self._subgroup_types)
+        grid = self._on_grid()
+        grid._check_tiled("data_rank")
+        return len(grid._tiles._dims) - grid._replicate_on_last_tile_dim - len(grid._subgroup_types)
 
     @property
     def unique_device(self) -> int | None:
@@ -204,6 +243,7 @@ class ShardingQueries:
             VerificationError: This is a tuple of different shardings, or `shape` is not a shape.
 
         Example:
+            >>> from sdybridge.hlo import HloSharding
             >>> HloSharding.iota_tile([2, 4]).tile_shape([7, 9])
             (4, 3)
         """
@@ -225,6 +265,7 @@ class ShardingQueries:
                 tiles another rank, or the grid does not have `device`.
 
         Example:
+            >>> from sdybridge.hlo import HloSharding
             >>> HloSharding.iota_tile([2, 4]).tile_offset_for_device([7, 9], 5)
             (4, 3)
         """
@@ -237,6 +278,7 @@ class ShardingQueries:
             VerificationError: As `tile_offset_for_device`.
 
         Example:
+            >>> from sdybridge.hlo import HloSharding
             >>> HloSharding.iota_tile([2, 4]).tile_limit_for_device([7, 9], 5)
             (7, 6)
         """
@@ -263,6 +305,7 @@ class ShardingQueries:
         """Whether this, an element or a subgroup is unreduced."""
         return (
             self._kind is _UNREDUCED
+            or (self._named is not None and bool(self._named.unreduced_axes))
             or _UNREDUCED in self._subgroup_types
             or any(element.has_unreduced for element in self._tuple_elements)
         )

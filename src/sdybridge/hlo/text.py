@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp
+from sdybridge.hlo.named_text import format_named
+from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sdybridge.hlo.metadata import OpMetadata
     from sdybridge.hlo.sharding_forms import ShardingForms
-    from sdybridge.target import Target
 
 _OTHER = OpShardingType.OTHER
 
@@ -44,11 +45,11 @@ _ESCAPES = {b: f"\\{b:03o}" for b in range(256) if not 0x20 <= b < 0x7F} | {
 }
 
 
-def format_sharding(sharding: ShardingForms) -> str:
+def format_sharding(sharding: ShardingForms, target: Target) -> str:
     """The text of `sharding` without metadata."""
     if sharding._kind is OpShardingType.TUPLE:
-        return _format_tuple([format_sharding(element) for element in sharding._tuple_elements])
-    return f"{{{_format_leaf(sharding)}}}"
+        return _format_tuple([format_sharding(element, target) for element in sharding._tuple_elements])
+    return f"{{{_format_leaf(sharding, target)}}}"
 
 
 def format_sharding_with_metadata(sharding: ShardingForms, target: Target) -> str:
@@ -59,8 +60,11 @@ def format_sharding_with_metadata(sharding: ShardingForms, target: Target) -> st
         )
     entries = sharding._metadata_for(target)
     if not entries:
-        return format_sharding(sharding)
-    return f"{{{_format_leaf(sharding)} metadata={format_metadata(entries)}}}"
+        return format_sharding(sharding, target)
+    text = _format_leaf(sharding, target)
+    if sharding._named is not None:
+        return f"{{{text}, metadata={format_metadata_list(entries)}}}"
+    return f"{{{text} metadata={format_metadata(entries)}}}"
 
 
 def _format_tuple(elements: Sequence[str]) -> str:
@@ -72,8 +76,10 @@ def _format_tuple(elements: Sequence[str]) -> str:
     return f"{{{''.join(parts)}}}"
 
 
-def _format_leaf(sharding: ShardingForms) -> str:
+def _format_leaf(sharding: ShardingForms, target: Target) -> str:
     """The text between the braces, without metadata."""
+    if sharding._named is not None:
+        return format_named(sharding._named, sharding._reduction_op, names_reduction=target is Target.NEWER)
     if sharding._kind is _OTHER:
         text = str(sharding._tiles)
         if sharding._replicate_on_last_tile_dim:
@@ -90,8 +96,12 @@ def _format_leaf(sharding: ShardingForms) -> str:
 
 def format_metadata(entries: Sequence[OpMetadata]) -> str:
     """One entry in single braces, several in double ones."""
-    texts = [f"{{{_format_entry(entry)}}}" for entry in entries]
-    return texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
+    return f"{{{_format_entry(entries[0])}}}" if len(entries) == 1 else format_metadata_list(entries)
+
+
+def format_metadata_list(entries: Sequence[OpMetadata]) -> str:
+    """The entries in double braces, even a single one."""
+    return f"{{{', '.join([f'{{{_format_entry(entry)}}}' for entry in entries])}}}"
 
 
 def _format_entry(entry: OpMetadata) -> str:
@@ -143,6 +153,8 @@ def format_constructor(sharding: ShardingForms) -> str:
 
 
 def _constructor_name(sharding: ShardingForms) -> str:
+    if sharding._named is not None:
+        return "named"
     if sharding._kind is OpShardingType.TUPLE:
         return "flat_tuple"
     if sharding._kind is OpShardingType.MAXIMAL:
@@ -155,6 +167,8 @@ def _constructor_name(sharding: ShardingForms) -> str:
 
 
 def _constructor_arguments(sharding: ShardingForms) -> list[str]:
+    if sharding._named is not None:
+        return [repr(sharding._named)]
     if sharding._kind is OpShardingType.TUPLE:
         return [repr(list(sharding._tuple_elements))]
     if sharding._kind is OpShardingType.MAXIMAL:

@@ -56,11 +56,12 @@ def validate(sharding: ShardingQueries, shape: Shape, num_devices: int | None) -
 
 
 def _validate_leaf(sharding: ShardingQueries, shape: tuple[int, ...], count: int | None, path: Path) -> None:
+    grid = sharding._on_grid()
     try:
         if sharding._device is not None:
             _check_device(sharding._device, count, path)
-        elif sharding._kind is OpShardingType.OTHER:
-            _check_tiles(sharding, shape, count, path)
+        elif grid._kind is OpShardingType.OTHER:
+            _check_tiles(grid, shape, count, path)
     except VerificationError as error:
         error.notes = (f"the sharding is {cropped(sharding)}, the shape {shortened(shape)}",)
         raise

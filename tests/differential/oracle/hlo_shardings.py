@@ -26,6 +26,26 @@ class Read:
 
 Answer = Read | Rejected | Crash
 
+PREDICATES = ("is_replicated", "is_manual", "is_unreduced", "is_unknown", "is_tiled", "is_maximal")
+"""The questions about a sharding's kind that jaxlib answers."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """What jaxlib says of a sharding over a named mesh.
+
+    Attributes:
+        read: Its text and bytes.
+        grid: The text of the device grid that it converts it to.
+        predicates: Its answers to `PREDICATES`.
+        equals_others: Whether it equals its grid, and each of the next few texts.
+    """
+
+    read: Read
+    grid: str
+    predicates: tuple[bool, ...]
+    equals_others: tuple[bool, ...]
+
 
 def read_texts(texts: Sequence[str], *, python: Path | None = None) -> list[Answer]:
     """jaxlib's answer for every text, in order; `python` may be that of an older release."""
@@ -53,6 +73,33 @@ def protos_in_one_process(protos: Sequence[bytes]) -> list[Read | Rejected]:
         message = xla_client.OpSharding()
         message.ParseFromString(data)
         answers.append(_answer(lambda message=message: xla_client.HloSharding.from_proto(message)))  # type: ignore[misc]
+    return answers
+
+
+def read_named(texts: Sequence[str]) -> list[Named]:
+    """jaxlib's answers for texts of valid shardings."""
+    (answers,) = run_isolated(named_in_one_process, [texts], preload=frontend.PRELOAD)
+    assert isinstance(answers, list), answers
+    return answers
+
+
+def named_in_one_process(texts: Sequence[str]) -> list[Named]:
+    """Answers without isolation (runs isolated)."""
+    from jaxlib import xla_client
+
+    shardings = [xla_client.HloSharding.from_string(text) for text in texts]
+    answers = []
+    for k, sharding in enumerate(shardings):
+        grid = xla_client.HloSharding.v3_to_v2_sharding(sharding)
+        others = [grid, *shardings[k + 1 : k + 6]]
+        answers.append(
+            Named(
+                Read(str(sharding), sharding.to_proto().SerializeToString()),
+                str(grid),
+                tuple([getattr(sharding, predicate)() for predicate in PREDICATES]),
+                tuple([sharding == other for other in others]),
+            )
+        )
     return answers
 
 
