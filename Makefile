@@ -8,7 +8,7 @@ SECONDS ?= 600
 PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all fuzz lint bench proto clean
+.PHONY: help setup demo test test-all fuzz lint bench docs proto clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -46,6 +46,11 @@ lint: $(STAMP)  ## ruff and strict mypy
 
 bench: $(STAMP)  ## measure against jaxlib and JAX, as ratios in one run
 	$(BIN)/python -m benchmarks
+
+docs: $(STAMP)  ## build the documentation as a site in build/site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 # protoc 26 is the last whose modules do not tie themselves to a range of protobuf releases: they run with 5.29 to 7.x.
 proto:  ## regenerate the protobuf module from its .proto
