@@ -32,6 +32,7 @@ class Annotation:
         sharding: The sharding of this one value; None for an input or output without.
         mesh: The mesh that a Shardy sharding is on; None if it is not declared, and for HLO shardings.
         offset: Where the sharding stands: in characters of a text, in bytes of a proto.
+        manual_axes: The axes that are manual where a Shardy sharding stands.
     """
 
     carrier: str
@@ -42,6 +43,7 @@ class Annotation:
     sharding: TensorShardingAttr | HloSharding | None
     mesh: MeshAttr | None
     offset: int
+    manual_axes: tuple[str, ...] = ()
 
     @property
     def local_shape(self) -> TensorShape | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError, VerificationError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.dictionary import Entry
-    from sdybridge.modules.operations import Argument, Operation
+    from sdybridge.modules.operations import Argument, Operation, OperationTree
     from sdybridge.source import Source, Span
 
     Shardings = tuple[TensorShardingAttr | HloSharding, ...]
@@ -39,6 +40,7 @@ _COMPLEX = {"complex<f32>": "c64", "complex<f64>": "c128"}
 class MlirProgram:
     """An MLIR program as text: its meshes, and what it says about its values.
 
+    >>> from sdybridge.source import Source
     >>> program = MlirProgram(Source('''
     ... sdy.mesh @mesh = <["x"=4]>
     ... func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) { return }
@@ -49,30 +51,47 @@ class MlirProgram:
 
     format = "MLIR text"
 
-    def __init__(self, source: Source, target: Target = Target.CURRENT) -> None:
+    def __init__(
+        self,
+        source: Source,
+        target: Target = Target.CURRENT,
+        *,
+        tree: OperationTree | None = None,
+        errors: list[SdyBridgeError] | None = None,
+    ) -> None:
+        """Reads the operations, unless they are read already, and the meshes.
+
+        Args:
+            source: The text.
+            target: Whose grammar to follow.
+            tree: The operations of the text.
+            errors: Where to put the errors about single meshes and shardings, which are then passed over;
+                None raises the first one.
+        """
         self.source = source
-        self._tree = parse_operations(source)
-        self._checker = Checker(self._tree, target)
+        self.tree = parse_operations(source) if tree is None else tree
+        self._checker = Checker(self.tree, target)
         self._target = target
+        self._errors = errors
         self._read: dict[tuple[str, str], Shardings] = {}  # by key and text
-        self.meshes = {
-            operation.symbol or "": read_mesh(self._checker, operation)
-            for operation in self._tree.walk()
-            if operation.full_name == "sdy.mesh"
-        }
-        self.meshes.update({
-            name: mesh for name, mesh in self._carried_meshes().items() if name not in self.meshes
-        })  # fmt: skip
+        self._manual_axes: tuple[str, ...] = ()
+        self.meshes: dict[str, MeshAttr] = {}
+        for operation in self.tree.walk():
+            if operation.full_name == "sdy.mesh":
+                with self._errors_kept():
+                    self.meshes[operation.symbol or ""] = read_mesh(self._checker, operation)
+        with self._errors_kept():
+            self.meshes = {**self._carried_meshes(), **self.meshes}
 
     @property
     def name(self) -> str:
         """The name of the module; empty if it has none."""
-        return next((o.symbol or "" for o in self._tree.operations if o.full_name == "builtin.module"), "")
+        return next((o.symbol or "" for o in self.tree.operations if o.full_name == "builtin.module"), "")
 
     @property
     def num_partitions(self) -> int | None:
         """The `mhlo.num_partitions` of the module."""
-        for operation in self._tree.operations:
+        for operation in self.tree.operations:
             entry = operation.attribute("mhlo.num_partitions")
             number = self._text(entry.value).partition(":")[0].strip() if entry and entry.value else ""
             if number.isdecimal() and len(number) < 19:
@@ -86,22 +105,43 @@ class MlirProgram:
             ParseError: A sharding is malformed.
             VerificationError: There is another number of shardings than of values.
         """
-        stack = [(operation, "") for operation in reversed(self._tree.operations)]
+        manual: tuple[str, ...] = ()
+        stack = [(operation, "", manual) for operation in reversed(self.tree.operations)]
         while stack:
-            operation, scope = stack.pop()
+            operation, scope, manual = stack.pop()
+            self._manual_axes = manual
             if operation.full_name.endswith(".func"):
-                scope = operation.symbol or ""
+                scope, manual, self._manual_axes = operation.symbol or "", (), ()
                 yield from self._signature(operation, scope)
             elif has_parameters(operation):
-                yield from self._parameters(operation, scope)
+                with self._errors_kept():
+                    yield from self._parameters(operation, scope)
+                    manual += self._bound_by(operation)
             else:
                 yield from self._results(operation, scope)
             stack += [
-                (inner, scope)
+                (inner, scope, manual)
                 for region in reversed(operation.regions)
                 for block in reversed(region.blocks)
                 for inner in reversed(block.operations)
             ]
+
+    @contextlib.contextmanager
+    def _errors_kept(self) -> Iterator[None]:
+        try:
+            yield
+        except SdyBridgeError as error:
+            if self._errors is None:
+                raise
+            self._checker.place(error)
+            self._errors.append(error)
+
+    def _bound_by(self, operation: Operation) -> tuple[str, ...]:
+        """The axes that are manual in the operation's body."""
+        if operation.full_name != "sdy.manual_computation":
+            return ()
+        axes: tuple[str, ...] = read_parameters(self._checker, operation)["manual_axes"].value.value
+        return axes
 
     def inputs(self) -> list[Annotation]:
         """The arguments of the main function, those without a sharding too."""
@@ -112,7 +152,7 @@ class MlirProgram:
         return self._entry_values("result")
 
     def _entry_values(self, opcode: str) -> list[Annotation]:
-        functions = [o for o in self._tree.walk() if o.full_name == "func.func"]
+        functions = [o for o in self.tree.walk() if o.full_name == "func.func"]
         entry = next((o for o in functions if o.symbol == "main"), functions[0] if functions else None)
         if entry is None:
             return []
@@ -152,7 +192,7 @@ class MlirProgram:
 
     def _values(self, operation: Operation) -> list[tuple[str, TensorShape | None]]:
         """The names and shapes of the results."""
-        types = result_types(operation, self._tree.aliases)
+        types = result_types(operation, self.tree.aliases)
         shapes = [None if text is None else tensor_shape(text) for text in types or []]
         names = [
             name if count == 1 else f"{name}#{i}" for name, count in operation.results for i in range(count)
@@ -171,25 +211,31 @@ class MlirProgram:
         for key, entry in zip(_KEYS, entries, strict=True):
             if entry is None or entry.value is None:
                 continue
-            carrier, at = key, entry.value
-            if key == FRONTEND_ATTRIBUTES:
-                found = self._carried(entry.value, CARRIER)
-                if found is None:
-                    continue
-                carrier, at = CARRIER, found
-            shardings = self._shardings(carrier, at)
-            if len(shardings) == 1:
-                shardings *= len(values)  # one for all, or for the operation that has no results
-            if len(shardings) != len(values):
-                raise VerificationError(
-                    f"{len(shardings)} shardings for {len(values)} values",
-                    rule="sharding-count",
-                    source=self.source,
-                    span=at,
-                    notes=[f"they are on {opcode}"],
-                )
-            for (name, shape), sharding in zip(values, shardings, strict=True):
-                yield self._one(carrier, scope, opcode, name, shape, sharding, at.start)
+            with self._errors_kept():
+                yield from self._annotated(key, entry.value, scope, opcode, values)
+
+    def _annotated(
+        self, key: str, value: Span, scope: str, opcode: str, values: Sequence[tuple[str, TensorShape | None]]
+    ) -> Iterator[Annotation]:
+        carrier, at = key, value
+        if key == FRONTEND_ATTRIBUTES:
+            found = self._carried(value, CARRIER)
+            if found is None:
+                return
+            carrier, at = CARRIER, found
+        shardings = self._shardings(carrier, at)
+        if len(shardings) == 1:
+            shardings *= len(values)  # one for all, or for the operation that has no results
+        if len(shardings) != len(values):
+            raise VerificationError(
+                f"{len(shardings)} shardings for {len(values)} values",
+                rule="sharding-count",
+                source=self.source,
+                span=at,
+                notes=[f"they are on {opcode}"],
+            )
+        for (name, shape), sharding in zip(values, shardings, strict=True):
+            yield self._one(carrier, scope, opcode, name, shape, sharding, at.start)
 
     def _one(
         self,
@@ -205,7 +251,7 @@ class MlirProgram:
         if isinstance(sharding, TensorShardingAttr):
             ref = sharding.mesh_or_ref
             mesh = ref if isinstance(ref, MeshAttr) else self.meshes.get(ref)
-        return Annotation(carrier, scope, name, opcode, shape, sharding, mesh, offset)
+        return Annotation(carrier, scope, name, opcode, shape, sharding, mesh, offset, self._manual_axes)
 
     def _shardings(self, carrier: str, value: Span) -> Shardings:
         """The shardings that the text at `value` holds; each distinct text is read once."""
@@ -224,7 +270,7 @@ class MlirProgram:
         if carrier == CARRIER:
             carried = read_carrier(CARRIER, self.source, value, Quoting.MLIR)
             return _as_tuple(carried.parse(target=self._target))
-        alias = self._tree.aliases.get(text)
+        alias = self.tree.aliases.get(text)
         literal = self._text(alias) if alias else text
         if not literal.startswith('"'):
             raise VerificationError(
@@ -244,7 +290,7 @@ class MlirProgram:
     def _carried_meshes(self) -> Mapping[str, MeshAttr]:
         """The meshes that ride along in the frontend attributes of the module."""
         found: dict[str, MeshAttr] = {}
-        for operation in self._tree.operations:
+        for operation in self.tree.operations:
             entry = operation.attribute(FRONTEND_ATTRIBUTES)
             at = self._carried(entry.value, MESHES) if entry and entry.value else None
             if at:
@@ -260,7 +306,7 @@ class MlirProgram:
         return next((entry.value for entry in entries if entry.key == key), None)
 
     def _shape(self, of_type: Span) -> TensorShape | None:
-        return tensor_shape(expand_type(self._text(of_type), self.source.text, self._tree.aliases))
+        return tensor_shape(expand_type(self._text(of_type), self.source.text, self.tree.aliases))
 
     def _text(self, span: Span) -> str:
         return self.source.text[span.start : span.end]

@@ -17,7 +17,7 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from sdybridge.modules.operations import Operation, Region
+    from sdybridge.modules.operations import Operation, OperationTree, Region
 
 
 def verify_module(
@@ -57,12 +57,17 @@ def verify_module(
         tree = parse_operations(source)
     except ParseError as error:
         return [error]
+    errors = verify_operations(tree, target)
+    return errors[:1] if first_only else errors
+
+
+def verify_operations(tree: OperationTree, target: Target = Target.CURRENT) -> list[SdyBridgeError]:
+    """As `verify_module`, of a text whose operations are read already."""
     checker = Checker(tree, target)
     _walk(checker)
     passed = sorted(checker.read_spans, key=lambda span: span.start)
-    checker.read_all(Span(0, len(source.text)), passed)
-    errors = sorted(checker.errors.values(), key=lambda error: error.span.start if error.span else 0)
-    return errors[:1] if first_only else errors
+    checker.read_all(Span(0, len(tree.source.text)), passed)
+    return sorted(checker.errors.values(), key=lambda error: error.span.start if error.span else 0)
 
 
 def _walk(checker: Checker) -> None:
