@@ -170,3 +170,29 @@ def test_errors(sharding: str, message: str) -> None:
     with pytest.raises(SdyBridgeError) as caught:
         told(f"func.func @f(%a: tensor<8xf32> {{{sharding}}}) {{ return }}")
     assert str(caught.value).startswith(message), str(caught.value)
+
+
+def test_errors_are_kept_and_reading_goes_on() -> None:
+    text = (
+        f'{MESH}sdy.mesh @bad = <["x"=0]>\n'
+        'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x" "y"}]>}, '
+        '%b: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[4]}"}, '
+        '%c: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) { return }'
+    )
+    errors: list[SdyBridgeError] = []
+    program = MlirProgram(Source(text), errors=errors)
+    assert [one.name for one in program.annotations()] == ["%c"]
+    assert [error.location for error in errors] == ["<string>:2:23", "<string>:3:75", "<string>:3:134"]
+
+
+def test_manual_axes_are_those_of_the_computations_around() -> None:
+    text = (
+        f"{MESH}func.func @f(%a: tensor<8xf32>) {{\n"
+        '  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] '
+        'manual_axes={"x"} (%b: tensor<4xf32>) {\n'
+        '    %1 = sdy.sharding_constraint %b <@mesh, [{"y"}]> : tensor<4xf32>\n'
+        "    sdy.return %1 : tensor<4xf32>\n  } : (tensor<8xf32>) -> tensor<8xf32>\n"
+        "  %2 = sdy.sharding_constraint %0 <@mesh, [{}]> : tensor<8xf32>\n  return\n}"
+    )
+    found = [(one.name, one.manual_axes) for one in MlirProgram(Source(text)).annotations()]
+    assert found == [("%a", ()), ("%0", ()), ("%1", ("x",)), ("%2", ())]
