@@ -1,0 +1,76 @@
+"""Edits of HLO text: new shardings and frontend attributes where XLA prints them, every other byte kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdybridge.modules.hlo_text.instruction import encode, place_of, with_entries
+from sdybridge.modules.splice import splice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sdybridge.hlo import HloSharding
+    from sdybridge.modules import splice as splices
+    from sdybridge.modules.hlo_program import Edit, HloSite
+    from sdybridge.modules.hlo_text.instruction import HloAttribute
+    from sdybridge.modules.hlo_text.program import HloText
+    from sdybridge.modules.hlo_text.site import TextSite
+    from sdybridge.source import Source
+
+
+def edited(
+    program: HloText, edit: Callable[[HloSite], Edit | None], attributes: Mapping[str, str | None]
+) -> str:
+    """See `HloProgram.edited`."""
+    edits: list[splices.Edit] = []
+    for site in program.sites():
+        change = edit(site)
+        if change is not None:
+            edits += _edits_of(program, site, change)
+    if attributes and program.has_header:
+        edits += _attribute_edits(program.source, *program.header, attributes)
+    return splice(program.text, edits) if edits else program.text
+
+
+def _edits_of(program: HloText, site: TextSite, change: Edit) -> list[splices.Edit]:
+    attributes, end = site.attributes
+    edits: list[splices.Edit] = []
+    old = None if change.keeps_sharding else site.attribute("sharding")
+    new = "" if change.keeps_sharding else _text_of(change.sharding)
+    if old and new:
+        edits.append((old.value.start, old.value.end, new))
+    elif old:
+        edits.append((old.comma, old.value.end, ""))
+    elif new:
+        at = place_of("sharding", attributes, end)
+        edits.append((at, at, f", sharding={new}"))
+    for start, stop, entries in _attribute_edits(program.source, attributes, end, change.attributes):
+        if edits and edits[0][:2] == (start, stop):  # both are inserted there: the sharding comes first
+            entries = edits.pop()[2] + entries
+        edits.append((start, stop, entries))
+    return edits
+
+
+def _text_of(sharding: HloSharding | None) -> str:
+    return "" if sharding is None else sharding.to_string()
+
+
+def _attribute_edits(
+    source: Source, attributes: Sequence[HloAttribute], end: int, changes: Mapping[str, str | None]
+) -> Iterator[splices.Edit]:
+    """The edits that make the changes to the frontend attributes."""
+    if not changes:
+        return
+    old = next((one for one in attributes if one.name == "frontend_attributes"), None)
+    if old:
+        new = with_entries(source, old.value.start, changes)
+        if not new:
+            yield old.comma, old.value.end, ""
+        elif new != source.text[old.value.start : old.value.end]:
+            yield old.value.start, old.value.end, new
+        return
+    entries = [f"{key}={encode(value)}" for key, value in sorted(changes.items()) if value is not None]
+    if entries:
+        at = place_of("frontend_attributes", attributes, end)
+        yield at, at, f", frontend_attributes={{{','.join(entries)}}}"
