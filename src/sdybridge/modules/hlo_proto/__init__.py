@@ -1,0 +1,3 @@
+"""HLO as protos."""
+
+from sdybridge.modules.hlo_proto.program import HloProto as HloProto

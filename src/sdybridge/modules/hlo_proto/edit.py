@@ -1,0 +1,115 @@
+"""Edits of HLO protos: shardings, frontend attributes, the lengths around them; every other byte stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdybridge.modules.hlo_proto import site as sites
+from sdybridge.modules.hlo_proto.frontend_attributes import map_edits, map_entry
+from sdybridge.modules.hlo_proto.wire import apply, message_field, with_lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from sdybridge.modules import hlo_program
+    from sdybridge.modules.hlo_program import HloSite
+    from sdybridge.modules.hlo_proto import wire
+    from sdybridge.modules.hlo_proto.program import HloProto
+    from sdybridge.modules.hlo_proto.wire import Field
+    from sdybridge.target import Target
+
+_MODULE_ATTRIBUTES = 19
+
+
+def edited(
+    program: HloProto,
+    edit: Callable[[HloSite], hlo_program.Edit | None],
+    attributes: Mapping[str, str | None],
+    target: Target,
+) -> bytes:
+    """See `HloProgram.edited`."""
+    data = program.data
+    edits: list[wire.Edit] = []
+    of_computation: dict[Field, list[wire.Edit]] = {}
+    for site in program.sites():
+        change = edit(site)
+        if change is None:
+            continue
+        if isinstance(site, sites.FieldSite):
+            edits += _field_edits(program, site, change, target)
+            continue
+        own = _instruction_edits(program, site, change, target)
+        if own:
+            of_computation.setdefault(site.within.field, []).extend(with_lengths(data, [site.field], own))
+    for field, inside in of_computation.items():
+        edits += with_lengths(data, [field], inside)
+    if attributes:
+        fields = {field.number: field for field in program.fields}
+        edits += _attribute_edits(data, fields, _MODULE_ATTRIBUTES, program.end, attributes, program.path)
+    return apply(data, with_lengths(data, reversed(program.wrappers), edits)) if edits else data
+
+
+def _field_edits(
+    program: HloProto, site: sites.FieldSite, change: hlo_program.Edit, target: Target
+) -> list[wire.Edit]:
+    if change.keeps_sharding:
+        return []
+    field = site.field
+    if change.sharding is None:
+        return [(field.start, field.end, b"")]
+    return _replaced(program.data, field, program.proto_bytes(change.sharding, target))
+
+
+def _replaced(data: bytes, field: Field, payload: bytes) -> list[wire.Edit]:
+    """The edits that put a new value into `field`; none if it is the old one."""
+    if data[field.value : field.end] == payload:
+        return []
+    return with_lengths(data, [field], [(field.value, field.end, payload)])
+
+
+def _instruction_edits(
+    program: HloProto, site: sites.InstructionSite, change: hlo_program.Edit, target: Target
+) -> list[wire.Edit]:
+    edits: list[wire.Edit] = []
+    data, fields = program.data, site.fields
+    old = fields.get(sites.SHARDING)
+    if not change.keeps_sharding:
+        if change.sharding is None:
+            edits += [(old.start, old.end, b"")] if old else []
+        elif old:
+            edits += _replaced(data, old, program.proto_bytes(change.sharding, target))
+        else:
+            at = _place_of(sites.SHARDING, fields.values(), site.field.end)
+            edits.append(
+                (at, at, message_field(sites.SHARDING, program.proto_bytes(change.sharding, target)))
+            )
+    if change.attributes:
+        edits += _attribute_edits(
+            data, fields, sites.FRONTEND_ATTRIBUTES, site.field.end, change.attributes, site.path
+        )
+    return edits
+
+
+def _attribute_edits(
+    data: bytes,
+    fields: Mapping[int, Field],
+    number: int,
+    end: int,
+    changes: Mapping[str, str | None],
+    where: str,
+) -> list[wire.Edit]:
+    """The edits that make the changes to the frontend attributes in field `number` of a message."""
+    field = fields.get(number)
+    if field:
+        inside = list(map_edits(data, field, changes, f"{where}.frontend_attributes"))
+        return with_lengths(data, [field], inside) if inside else []
+    new = b"".join([map_entry(key, value) for key, value in sorted(changes.items()) if value is not None])
+    if not new:
+        return []
+    at = _place_of(number, fields.values(), end)
+    return [(at, at, message_field(number, new))]
+
+
+def _place_of(number: int, fields: Iterable[Field], end: int) -> int:
+    """Where the field `number` goes: fields are in the order of their numbers, as far as they are."""
+    return min([field.start for field in fields if field.number > number], default=end)

@@ -1,0 +1,209 @@
+"""HLO protos: the places in them that carry shardings, found without parsing the rest.
+
+The bytes may be an `HloModuleProto`, an `HloProto` or an `HloSnapshot` around one.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+from sdybridge.errors import SdyBridgeError
+from sdybridge.hlo import HloSharding
+from sdybridge.modules.hlo_program import SHARDY, HloProgram
+from sdybridge.modules.hlo_proto.edit import edited
+from sdybridge.modules.hlo_proto.frontend_attributes import read_map
+from sdybridge.modules.hlo_proto.site import FieldSite, InstructionSite
+from sdybridge.modules.hlo_proto.wire import (
+    BYTES,
+    VARINT,
+    Field,
+    read_fields,
+    read_holder,
+    read_varint,
+    truncated,
+)
+from sdybridge.source import Source
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sdybridge.modules.hlo_program import Edit, HloSite
+
+NAME, COMPUTATIONS, ENTRY_ID, OUTPUT_SHARDING, PARAMETERS_SHARDINGS = 1, 3, 6, 12, 14
+DEVICE_ASSIGNMENT, FRONTEND_ATTRIBUTES = 15, 19
+_INSTRUCTIONS, _ID, _ROOT_ID = 2, 5, 6
+_SHARDING_TAG = b"\xc2\x02"
+_CARRIER = SHARDY.encode()
+_MODULE_STARTS = (b"\x0a", b"\x12", b"\x1a")  # the tags of its first fields, which start no name
+_WRAPPERS = ("hlo_module", "hlo.hlo_module")
+
+
+class Computation(NamedTuple):
+    """One computation.
+
+    Attributes:
+        field: The field that holds it.
+        name: Its name.
+        is_entry: Whether the program starts there.
+        root_id: The id of the instruction whose value it has.
+        instructions: The instructions that may be wanted, and the index of each among all of them.
+        path: The way to it, for errors.
+    """
+
+    field: Field
+    name: str
+    is_entry: bool
+    root_id: int
+    instructions: list[tuple[int, Field]]
+    path: str
+
+
+class HloProto(HloProgram):
+    """An HLO program as a proto.
+
+    Args:
+        data: The bytes.
+        file: What errors call them.
+    """
+
+    def __init__(self, data: bytes, file: str = "<bytes>") -> None:
+        self.data = data
+        self.file = file
+        self._parsed: dict[bytes, HloSharding] = {}  # each distinct sharding is parsed once
+        self._written: dict[int, tuple[HloSharding, bytes]] = {}
+        self.wrappers, at, end = self._unwrapped()
+        self.path = "hlo_module"
+        self.fields = read_fields(data, at, end, self.path)
+        self.start, self.end = at, end
+
+    def _unwrapped(self) -> tuple[list[Field], int, int]:
+        """The fields around the module, outermost first, and where the module starts and ends."""
+        data, at, end = self.data, 0, len(self.data)
+        found: list[Field] = []
+        while len(found) < len(_WRAPPERS) and data[at : at + 1] == b"\x0a":
+            size, value = read_varint(data, at + 1, end, "the proto")
+            if data[value : value + 1] not in _MODULE_STARTS:
+                break
+            if value + size > end:
+                raise truncated(_WRAPPERS[len(found)], at, value + size - end)
+            found.append(Field(1, BYTES, at, value, value + size))
+            at, end = value, value + size
+        return found, at, end
+
+    def placed(self, error: SdyBridgeError, path: str, at: int, what: str) -> SdyBridgeError:
+        """The error, with the way to the part of the program that it is about."""
+        error.message = f"{path}: {error.message}"
+        error.source, error.span = Source("", self.file), None
+        error.notes = (*error.notes, f"at byte {at}, on {what}" if what else f"at byte {at}")
+        return error
+
+    def sharding(self, field: Field, path: str) -> HloSharding:
+        """The sharding that `field` holds.
+
+        Raises:
+            ProtoError: The bytes are no sharding.
+        """
+        payload = self.data[field.value : field.end]
+        known = self._parsed.get(payload)
+        if known is None:
+            try:
+                known = HloSharding.from_proto(payload, target=Target.CURRENT)
+            except SdyBridgeError as error:
+                raise self.placed(error, path, field.start, "") from None
+            self._parsed[payload] = known
+        return known
+
+    def proto_bytes(self, sharding: HloSharding, target: Target) -> bytes:
+        """The bytes of a new sharding."""
+        known = self._written.get(id(sharding))  # equal ones may be written in several ways
+        if known is None:
+            known = sharding, sharding.to_proto_bytes(target=target)
+            self._written[id(sharding)] = known
+        return known[1]
+
+    @functools.cached_property
+    def name(self) -> str:
+        """The name of the module."""
+        return next((self._text(field) for field in self.fields if field.number == NAME), "")
+
+    def _text(self, field: Field) -> str:
+        return self.data[field.value : field.end].decode("utf-8", "surrogateescape")
+
+    @functools.cached_property
+    def num_partitions(self) -> int | None:
+        """The number of partitions is not in the proto."""
+        return None
+
+    @functools.cached_property
+    def frontend_attributes(self) -> Mapping[str, str]:
+        """The frontend attributes of the module."""
+        field = next((field for field in self.fields if field.number == FRONTEND_ATTRIBUTES), None)
+        return read_map(self.data, field, f"{self.path}.frontend_attributes")
+
+    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:
+        """The error, with the way to the module, or to its frontend attribute `key`."""
+        path = self.path if key is None else f"{self.path}.frontend_attributes[{key!r}]"
+        return self.placed(error, path, self.start, "")
+
+    def computations(self, wanted: Sequence[bytes] = (_SHARDING_TAG, _CARRIER)) -> Iterator[Computation]:
+        """Every computation, in the order of the bytes, and its instructions that hold one of these bytes."""
+        entry_id = self._number(self.fields, ENTRY_ID)
+        held = [field for field in self.fields if field.number == COMPUTATIONS and field.wire_type == BYTES]
+        for index, field in enumerate(held):
+            path = f"{self.path}.computations[{index}]"
+            fields, found = read_holder(self.data, field.value, field.end, path, _INSTRUCTIONS, wanted)
+            name = next((self._text(one) for one in fields if one.number == NAME), "")
+            is_entry = self._number(fields, _ID) == entry_id
+            yield Computation(field, name, is_entry, self._number(fields, _ROOT_ID), found, path)
+
+    def _number(self, fields: list[Field], number: int) -> int:
+        for field in fields:
+            if field.number == number and field.wire_type == VARINT:
+                return read_varint(self.data, field.value, field.end, self.path)[0]
+        return 0
+
+    def sites(self) -> Iterator[InstructionSite | FieldSite]:
+        """Every place that carries a sharding of either kind: the instructions, then fields of the module."""
+        for computation in self.computations():
+            for index, field in computation.instructions:
+                site = InstructionSite(self, computation, index, field)
+                if site.is_carrier:
+                    yield site
+        yield from self._field_sites()
+
+    def _field_sites(self) -> Iterator[FieldSite]:
+        count = 0
+        for field in self.fields:
+            if field.number == OUTPUT_SHARDING and field.wire_type == BYTES:
+                yield FieldSite(self, "spmd_output_sharding", field)
+            elif field.number == PARAMETERS_SHARDINGS and field.wire_type == BYTES:
+                yield FieldSite(self, f"spmd_parameters_shardings[{count}]", field)
+                count += 1
+
+    def _entry(self, wanted: bytes) -> Iterator[InstructionSite]:
+        """The instructions of the entry computation whose bytes hold some."""
+        for computation in self.computations([wanted]):
+            if computation.is_entry:
+                for index, field in computation.instructions:
+                    yield InstructionSite(self, computation, index, field)
+
+    def inputs(self) -> list[HloSite]:
+        """The parameters of the entry computation, by number."""
+        found = [site for site in self._entry(b"parameter") if site.opcode == "parameter"]
+        return sorted(found, key=lambda site: site.parameter_number or 0)
+
+    def output(self) -> HloSite | None:
+        """The root of the entry computation."""
+        return next((site for site in self._entry(b"") if site.is_root), None)
+
+    def edited(
+        self,
+        edit: Callable[[HloSite], Edit | None],
+        attributes: Mapping[str, str | None] | None = None,
+        *,
+        target: Target = Target.CURRENT,
+    ) -> bytes:
+        """The bytes with edits; every other byte stays."""
+        return edited(self, edit, attributes or {}, target)
