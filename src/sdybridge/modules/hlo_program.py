@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
+    from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.shapes import TensorShape
 
 SHARDY: Final = "xla.sdy."
 """What the keys of the frontend attributes start with that carry Shardy's attributes through HLO."""
-
-SHARDING_KEY: Final = "xla.sdy.sharding"
-MESHES_KEY: Final = "xla.sdy.meshes"
 
 _NO_TENSORS = frozenset(("token", "opaque"))
 
@@ -122,8 +120,12 @@ class HloSite(abc.ABC):
         """Where it stands: in characters of the text, or bytes of the proto."""
 
     @abc.abstractmethod
-    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:
-        """The error, placed at the sharding, or at the frontend attribute `key`."""
+    def carrier(self, key: str) -> Carrier | None:
+        """The Shardy attribute under `key` among its frontend attributes."""
+
+    @abc.abstractmethod
+    def locate(self, error: SdyBridgeError) -> SdyBridgeError:
+        """The error, placed at the HLO sharding, or where there is none, at the whole."""
 
     def verify(self) -> None:
         """Check that the HLO sharding fits the shape.
@@ -187,8 +189,12 @@ class HloProgram(abc.ABC):
         """The root of the entry computation."""
 
     @abc.abstractmethod
-    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:
-        """The error, placed at the module, or at its frontend attribute `key`."""
+    def carrier(self, key: str) -> Carrier | None:
+        """The Shardy attribute of the module under `key`."""
+
+    @abc.abstractmethod
+    def locate(self, error: SdyBridgeError) -> SdyBridgeError:
+        """The error, placed at the module."""
 
     @abc.abstractmethod
     def edited(
@@ -200,5 +206,6 @@ class HloProgram(abc.ABC):
 
         Args:
             edit: What becomes of each of `sites()`; None leaves it alone.
-            attributes: Frontend attributes of the module to set, or (None) to remove.
+            attributes: Frontend attributes of the module to set, or (None) to remove. They are looked at when
+                all sites are edited.
         """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding
+from sdybridge.modules.carriers import Quoting, read_carrier
 from sdybridge.modules.hlo_program import SHARDY, HloProgram
 from sdybridge.modules.hlo_proto.edit import edited
 from sdybridge.modules.hlo_proto.frontend_attributes import read_map
@@ -23,17 +24,19 @@ from sdybridge.modules.hlo_proto.wire import (
     read_varint,
     truncated,
 )
-from sdybridge.source import Source
+from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.hlo_program import Edit, HloSite
 
 NAME, COMPUTATIONS, ENTRY_ID, OUTPUT_SHARDING, PARAMETERS_SHARDINGS = 1, 3, 6, 12, 14
 DEVICE_ASSIGNMENT, FRONTEND_ATTRIBUTES = 15, 19
 _INSTRUCTIONS, _ID, _ROOT_ID = 2, 5, 6
+_COMPUTATION_COUNT = 2  # of the device assignment
 _SHARDING_TAG = b"\xc2\x02"
 _CARRIER = SHARDY.encode()
 _MODULE_STARTS = (b"\x0a", b"\x12", b"\x1a")  # the tags of its first fields, which start no name
@@ -133,8 +136,12 @@ class HloProto(HloProgram):
 
     @functools.cached_property
     def num_partitions(self) -> int | None:
-        """The number of partitions is not in the proto."""
-        return None
+        """The number of partitions in the device assignment."""
+        field = next((field for field in self.fields if field.number == DEVICE_ASSIGNMENT), None)
+        if field is None or field.wire_type != BYTES:
+            return None
+        fields = read_fields(self.data, field.value, field.end, f"{self.path}.device_assignment")
+        return self._number(fields, _COMPUTATION_COUNT) or None
 
     @functools.cached_property
     def frontend_attributes(self) -> Mapping[str, str]:
@@ -142,10 +149,21 @@ class HloProto(HloProgram):
         field = next((field for field in self.fields if field.number == FRONTEND_ATTRIBUTES), None)
         return read_map(self.data, field, f"{self.path}.frontend_attributes")
 
-    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:
-        """The error, with the way to the module, or to its frontend attribute `key`."""
-        path = self.path if key is None else f"{self.path}.frontend_attributes[{key!r}]"
-        return self.placed(error, path, self.start, "")
+    def carrier(self, key: str) -> Carrier | None:
+        """The Shardy attribute of the module under `key`."""
+        return self.carrier_in(self.frontend_attributes, key, self.path)
+
+    def carrier_in(self, attributes: Mapping[str, str], key: str, path: str) -> Carrier | None:
+        """The Shardy attribute under `key` among the frontend attributes of what is at `path`."""
+        value = attributes.get(key)
+        if value is None:
+            return None
+        source = Source(value, f"{self.file}: {path}.frontend_attributes[{key!r}]")
+        return read_carrier(key, source, Span(0, len(value)), Quoting.PLAIN)
+
+    def locate(self, error: SdyBridgeError) -> SdyBridgeError:
+        """The error, with the way to the module."""
+        return self.placed(error, self.path, self.start, "")
 
     def computations(self, wanted: Sequence[bytes] = (_SHARDING_TAG, _CARRIER)) -> Iterator[Computation]:
         """Every computation, in the order of the bytes, and its instructions that hold one of these bytes."""
@@ -206,4 +224,4 @@ class HloProto(HloProgram):
         target: Target = Target.CURRENT,
     ) -> bytes:
         """The bytes with edits; every other byte stays."""
-        return edited(self, edit, attributes or {}, target)
+        return edited(self, edit, {} if attributes is None else attributes, target)

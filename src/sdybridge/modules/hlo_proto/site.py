@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ProtoError
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
+    from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.hlo_proto.program import Computation, HloProto
     from sdybridge.modules.shapes import TensorShape
 
@@ -147,13 +147,15 @@ class InstructionSite(HloSite):
         """Where it starts in the bytes."""
         return self.field.start
 
-    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:
-        """The error, with the way to the sharding, or to the frontend attribute `key`."""
-        part = f"frontend_attributes[{key!r}]" if key is not None else "sharding"
-        field = self.fields.get(SHARDING if key is None else FRONTEND_ATTRIBUTES) or self.field
-        return self._program.placed(
-            error, f"{self.path}.{part}", field.start, f"{self.name} in {self.computation}"
-        )
+    def carrier(self, key: str) -> Carrier | None:
+        """The Shardy attribute under `key`."""
+        return self._program.carrier_in(self.frontend_attributes, key, self.path)
+
+    def locate(self, error: SdyBridgeError) -> SdyBridgeError:
+        """The error, with the way to the sharding."""
+        place = self.fields.get(SHARDING) or self.field
+        what = f"{self.name} in {self.computation}"
+        return self._program.placed(error, f"{self.path}.sharding", place.start, what)
 
 
 class FieldSite(HloSite):
@@ -178,7 +180,7 @@ class FieldSite(HloSite):
         """The sharding."""
         return self._program.sharding(self.field, self._path)
 
-    @functools.cached_property
+    @property
     def frontend_attributes(self) -> Mapping[str, str]:
         """None at all."""
         return {}
@@ -192,6 +194,10 @@ class FieldSite(HloSite):
     def _path(self) -> str:
         return f"{self._program.path}.{self.name}"
 
-    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:  # noqa: ARG002
+    def carrier(self, key: str) -> Carrier | None:  # noqa: ARG002
+        """None at all."""
+        return None
+
+    def locate(self, error: SdyBridgeError) -> SdyBridgeError:
         """The error, with the way to the sharding."""
         return self._program.placed(error, self._path, self.field.start, "")

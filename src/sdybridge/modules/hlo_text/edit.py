@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.hlo_text.instruction import encode, place_of, with_entries
+from sdybridge.modules.carriers import Quoting, write_string
+from sdybridge.modules.hlo_text.instruction import place_of, with_entries
 from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
@@ -70,7 +71,11 @@ def _attribute_edits(
         elif new != source.text[old.value.start : old.value.end]:
             yield old.value.start, old.value.end, new
         return
-    entries = [f"{key}={encode(value)}" for key, value in sorted(changes.items()) if value is not None]
+    entries = [
+        f"{key}={write_string(value, Quoting.HLO)}"
+        for key, value in sorted(changes.items())
+        if value is not None
+    ]
     if entries:
         at = place_of("frontend_attributes", attributes, end)
         yield at, at, f", frontend_attributes={{{','.join(entries)}}}"

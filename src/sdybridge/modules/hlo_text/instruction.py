@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdybridge.errors import ParseError
 from sdybridge.hlo.lexer import Lexer
-from sdybridge.hlo.text import escape
+from sdybridge.modules.carriers import Quoting, write_string
 from sdybridge.modules.hlo_text.tokens import (
     TRIVIA,
     dictionary_end,
@@ -18,10 +17,12 @@ from sdybridge.modules.hlo_text.tokens import (
     string_end,
     value_end,
 )
-from sdybridge.source import Source, Span
+from sdybridge.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from sdybridge.source import Source
 
 HEAD = re.compile(rf"{TRIVIA}(?P<root>ROOT\b{TRIVIA})?+%?+(?P<name>[\w.\-]++){TRIVIA}={TRIVIA}", re.DOTALL)
 """What an instruction starts with: `ROOT %name = `."""
@@ -202,29 +203,6 @@ def decode(source: Source, value: Span) -> str:
     return Lexer(source, value.start).expect_string("a value")
 
 
-def encode(value: str) -> str:
-    """A value as XLA prints it: a dictionary as it is, anything else as a string.
-
-    >>> encode("#sdy.sharding<@mesh, []>"), encode('{mesh = #sdy.mesh<["x"=2]>}')
-    ('"#sdy.sharding<@mesh, []>"', '{mesh = #sdy.mesh<["x"=2]>}')
-    """
-    return value if is_dictionary(value) else f'"{escape(value)}"'
-
-
-def is_dictionary(value: str) -> bool:
-    """Whether braces around all of `value` pair up.
-
-    >>> is_dictionary('{"}"}'), is_dictionary("{a}b"), is_dictionary("{")
-    (True, False, False)
-    """
-    if not value.startswith("{"):
-        return False
-    try:
-        return dictionary_end(Source(value), 0) == len(value)
-    except ParseError:
-        return False
-
-
 def place_of(name: str, attributes: Sequence[HloAttribute], end: int) -> int:
     """Where XLA prints the attribute `name` among others, which end at `end`."""
     behind = _ORDER[_ORDER.index(name) + 1 :]
@@ -236,6 +214,7 @@ def with_entries(source: Source, at: int, changes: Mapping[str, str | None]) -> 
 
     Keys that are added come in the order of keys; the others keep their place and their text.
 
+    >>> from sdybridge.source import Source
     >>> with_entries(Source('{a="1", c="3"}'), 0, {"b": "2", "c": None})
     '{a="1", b="2"}'
     """
@@ -248,10 +227,10 @@ def with_entries(source: Source, at: int, changes: Mapping[str, str | None]) -> 
         if entry.key not in changes:
             kept.append((entry.key, text[entry.start : entry.value.end]))
         elif value is not None:
-            kept.append((entry.key, text[entry.start : entry.value.start] + encode(value)))
+            kept.append((entry.key, text[entry.start : entry.value.start] + write_string(value, Quoting.HLO)))
     present = {entry.key for entry in entries}
     for key, value in changes.items():
         if key not in present and value is not None:
             before = next((i for i, (other, _) in enumerate(kept) if other > key), len(kept))
-            kept.insert(before, (key, f"{key}={encode(value)}"))
+            kept.insert(before, (key, f"{key}={write_string(value, Quoting.HLO)}"))
     return f"{{{separator.join(entry for _, entry in kept)}}}" if kept else ""

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.hlo import parse_prefix
+from sdybridge.modules.carriers import Quoting, read_carrier
 from sdybridge.modules.hlo_program import HloProgram
 from sdybridge.modules.hlo_text.edit import edited
 from sdybridge.modules.hlo_text.instruction import (
@@ -22,7 +23,7 @@ from sdybridge.modules.hlo_text.instruction import (
     read_head,
 )
 from sdybridge.modules.hlo_text.site import TextSite
-from sdybridge.modules.hlo_text.tokens import COMMENT, STRING, error, group_end, shown, skip_trivia
+from sdybridge.modules.hlo_text.tokens import STRING, error, group_end, shown, skip_trivia
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
+    from sdybridge.modules.carriers import Carrier
 from sdybridge.modules.hlo_program import Edit, HloSite
 
 _MODULE = re.compile(r"HloModule\s++([^\s,]++)")
@@ -37,7 +39,10 @@ _ENTRY = re.compile(r"(ENTRY\b\s*+)?+%?+([\w.\-]*+)\s*+")
 _TABLE = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*+\n(?:[^\n]++\n)*+")
 _SHARDING = re.compile(r"sharding=(?!\")")
 _CARRIER = re.compile(r"xla\.sdy\.[\w.]++=")
-_LINE = re.compile(rf"[ \t]*+(?:ROOT )?+%?+([\w.\-]++) = (?:[^\"'/\\]++|{STRING}|{COMMENT})*+", re.DOTALL)
+_LINE = re.compile(
+    rf"[ \t]*+(?:ROOT )?+%?+([\w.\-]++) = (?:[^\"'/\\]++|{STRING}|/\*index=\d++\*/)*+", re.DOTALL
+)
+_OTHER_COMMENT = re.compile(r"/\*(?!index=)")
 _PARAMETER = re.compile(r" parameter\(")
 _ROOT = re.compile(r"\n[ \t]*+ROOT ")
 _GOES_ON = frozenset(" \t\r,/{(")  # a line that ends with one of them may not end its instruction
@@ -120,11 +125,14 @@ class HloText(HloProgram):
             else {}
         )
 
-    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:
-        """The error, placed at the module, or at its frontend attribute `key`."""
-        return error.located(
-            self.source, self._entries.get(key or "") or Span(self.header_start, self.header_end)
-        )
+    def carrier(self, key: str) -> Carrier | None:
+        """The Shardy attribute of the module under `key`."""
+        value = self._entries.get(key)
+        return read_carrier(key, self.source, value, Quoting.HLO) if value else None
+
+    def locate(self, error: SdyBridgeError) -> SdyBridgeError:
+        """The error, placed at the module."""
+        return error.located(self.source, Span(self.header_start, self.header_end))
 
     def computations(self) -> Iterator[Computation]:
         """Every computation, in the order of the text.
@@ -143,14 +151,17 @@ class HloText(HloProgram):
                 return
             found = self._computation(at)
             yield found
-            end = found.end
-            if end < 0:
+            end = max(found.end, self._body_end)
+            if found.end < 0:
                 for _ in self._instructions(found, found.start):
                     pass
                 end = self._body_end
-            if not text.startswith("}", skip_trivia(text, end)):  # a bare list of instructions has no brace
+            end = skip_trivia(text, end)
+            if not text.startswith("}", end):
+                if found.start > at:  # a bare list of instructions has no braces
+                    raise error(self.source, found.start - 1, "'{' is never closed", end=found.start)
                 return
-            at = read_attributes(self.source, skip_trivia(text, end) + 1)[1]
+            at = read_attributes(self.source, end + 1)[1]
 
     def _computation(self, at: int) -> Computation:
         """The computation that starts at `at`."""
@@ -168,6 +179,8 @@ class HloText(HloProgram):
             raise error(self.source, at, f"expected a computation `name {{..}}`, found {shown(text, at)}")
         is_printed = (at == 0 or text[at - 1] == "\n") and text.startswith("\n", brace + 1)
         end = text.find("\n}", brace + 1) + 1 if is_printed else 0
+        if end and _OTHER_COMMENT.search(text, brace, end):
+            end = 0
         return Computation(entry[2], bool(entry[1]), brace + 1, end or -1)
 
     def _brace_behind_shape(self, at: int) -> int:

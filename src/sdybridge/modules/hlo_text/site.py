@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.carriers import Quoting, read_carrier
 from sdybridge.modules.hlo_program import SHARDY, HloSite
 from sdybridge.modules.hlo_text.instruction import (
     Head,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
+    from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.hlo_text.program import Computation, HloText
     from sdybridge.modules.shapes import TensorShape
 
@@ -184,11 +186,14 @@ class TextSite(HloSite):
         """Its frontend attributes."""
         return {key: decode(self._program.source, value) for key, value in self.entries.items()}
 
-    def locate(self, error: SdyBridgeError, key: str | None = None) -> SdyBridgeError:
-        """The error, placed at the sharding, or at the frontend attribute `key`."""
+    def carrier(self, key: str) -> Carrier | None:
+        """The Shardy attribute under `key`."""
+        value = self.entries.get(key)
+        return read_carrier(key, self._program.source, value, Quoting.HLO) if value else None
+
+    def locate(self, error: SdyBridgeError) -> SdyBridgeError:
+        """The error, placed at the sharding, or else at the instruction."""
         source = self._program.source
-        if key is not None and key in self.entries:
-            return error.located(source, self.entries[key])
         if self.sharding_at >= 0:
             return error.located(source, Span(self.sharding_at, group_end(source, self.sharding_at)))
         return error.located(source, Span(self.offset, self.head.operands))

@@ -54,6 +54,8 @@ def group_end(source: Source, at: int) -> int:
         if bracket in _CLOSING and bracket:
             expected.append(_CLOSING[bracket])
             opened.append(end)
+        elif bracket in {'"', "'"}:
+            string_end(source, end)  # raises: it is never closed
         elif not bracket or bracket != expected[-1]:
             place = opened[-1]
             raise error(source, place, f"'{text[place]}' is never closed", end=place + 1)
