@@ -118,3 +118,32 @@ class ConversionError(SdyBridgeError):
 
 class ProtoError(SdyBridgeError):
     """Bytes or a message that are not a valid `OpSharding`."""
+
+
+class StorageError(SdyBridgeError):
+    """Memory that does not hold the attribute that is looked for.
+
+    Attributes:
+        struct: The class whose storage was being read, such as `AxisRefAttr`; empty if none was.
+        field: The field of that storage.
+        address: Where the storage is, or the memory that cannot be read.
+        path: The way from the attribute that was asked for to that storage, such as
+            `("dim_shardings", 1, "axes", 0)`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        struct: str = "",
+        field: str = "",
+        address: int | None = None,
+        path: Path = (),
+        notes: Sequence[str] = (),
+        help: str | None = None,  # noqa: A002
+    ) -> None:
+        super().__init__(message, notes=notes, help=help)
+        self.struct = struct
+        self.field = field
+        self.address = address
+        self.path = path

@@ -1,0 +1,8 @@
+"""`python -m sdybridge.storage.gdb` prints the path of the script for gdb, to `source` or to start with `-ix`."""
+
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_name("gdb_script.py")
+
+if __name__ == "__main__":
+    print(SCRIPT)
