@@ -21,9 +21,13 @@ from sdybridge import SdyBridgeError
 from sdybridge.cli import cli
 from sdybridge.modules.module_rules import MODULE_RULES
 from sdybridge.sdy import RULES
+from sdybridge.storage import BUILDS, CURRENT, HLO_LAYOUTS, NEWER
+from sdybridge.storage.picture import class_names, confidences, picture, table_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from sdybridge.storage import Layout
 
 DOCS = Path(__file__).parent
 
@@ -90,6 +94,7 @@ API_MODULES = (
     "sdybridge.hlo",
     "sdybridge.bridge",
     "sdybridge.modules",
+    "sdybridge.storage",
     "sdybridge.errors",
     "sdybridge.source",
     "sdybridge.target",
@@ -109,6 +114,15 @@ def parts() -> dict[str, Callable[[], str]]:
         "help-export": lambda: help_of("export"),
         "help-import": lambda: help_of("import"),
         "help-roundtrip": lambda: help_of("roundtrip"),
+        "help-storage": lambda: help_of("storage"),
+        "help-storage-read": lambda: help_of("storage", "read"),
+        "help-storage-layout": lambda: help_of("storage", "layout"),
+        "help-storage-dump": lambda: help_of("storage", "dump"),
+        "layouts-builds": lambda: "\n".join(f"- `{build.name}`: {build.about}." for build in BUILDS.values()),
+        "layouts-attributes": lambda: layout_sections(CURRENT.layouts.values()),
+        "layouts-newer": lambda: layout_sections([NEWER.layouts["sdy.sharding"]]),
+        "layouts-records": lambda: layout_sections([CURRENT.record, CURRENT.dialect]),
+        "layouts-hlo": lambda: layout_sections(HLO_LAYOUTS.values()),
         "names": names_of_package,
         "api": lambda: "\n\n".join(map(module_api, API_MODULES)),
     }
@@ -133,6 +147,32 @@ def rule_table(rules: Mapping[str, str]) -> str:
     """Rules and what they say, in the order of the table."""
     rows = [f"| `{rule}` | {text} |" for rule, text in rules.items()]
     return "\n".join(["| rule | what holds |", "|---|---|", *rows])
+
+
+def layout_sections(layouts: Iterable[Layout]) -> str:
+    """A heading, a table and a picture of each struct."""
+    return "\n\n".join("\n".join(layout_section(layout)) for layout in layouts)
+
+
+def layout_section(layout: Layout) -> Iterator[str]:
+    """A heading, a table and a picture of a struct."""
+    size = "" if layout.size is None else f", {layout.size} bytes"
+    yield f"### `{layout.cls}`"
+    yield ""
+    yield f"`{layout.name}`{size}. {layout.note}".rstrip()
+    yield ""
+    yield "| offset | width | field | type | |"
+    yield "|---|---|---|---|---|"
+    for field in layout.fields:
+        offset, width, name, kind, note = table_columns(field, class_names(CURRENT))
+        yield f"| `{offset}` | {width} | `{name}` | `{kind}` | {note} |"
+    known = confidences(layout)
+    yield ""
+    for confidence, names in known.items():
+        which = "" if len(known) == 1 else f" (`{'`, `'.join(names)}`)"
+        yield f"- {confidence.name.capitalize()}{which}: {confidence.value}."
+    yield ""
+    yield fenced("\n".join(picture(layout)))
 
 
 def exception_tree(cls: type[Exception], depth: int = 0) -> Iterator[str]:

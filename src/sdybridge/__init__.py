@@ -7,7 +7,8 @@
     {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
 
 The parts: `sdybridge.sdy` (Shardy's attributes), `sdybridge.hlo` (device grids), `sdybridge.bridge` (the
-conversion), `sdybridge.modules` (whole programs). Each is loaded when one of its names is first used.
+conversion), `sdybridge.modules` (whole programs), `sdybridge.storage` (attributes in memory). Each is loaded
+when one of its names is first used.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sdybridge.errors import ParseError as ParseError
     from sdybridge.errors import ProtoError as ProtoError
     from sdybridge.errors import SdyBridgeError as SdyBridgeError
+    from sdybridge.errors import StorageError as StorageError
     from sdybridge.errors import VerificationError as VerificationError
     from sdybridge.hlo import HloSharding as HloSharding
     from sdybridge.hlo import IotaTileAssignment as IotaTileAssignment
@@ -70,6 +72,7 @@ _HOMES = {
     "ParseError": "errors",
     "ProtoError": "errors",
     "SdyBridgeError": "errors",
+    "StorageError": "errors",
     "VerificationError": "errors",
     "HloSharding": "hlo",
     "IotaTileAssignment": "hlo",

@@ -127,8 +127,8 @@ class StorageError(SdyBridgeError):
         struct: The class whose storage was being read, such as `AxisRefAttr`; empty if none was.
         field: The field of that storage.
         address: Where the storage is, or the memory that cannot be read.
-        path: The way from the attribute that was asked for to that storage, such as
-            `("dim_shardings", 1, "axes", 0)`.
+        path: The way from the attribute that was asked for to what is wrong, such as
+            `("dim_shardings", 1, "axes", 0, "name")`.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ _COMMANDS = {
     "import": "Convert a whole program from HLO shardings to Shardy shardings.",
     "inspect": "Show the meshes, shardings, inputs and outputs of programs.",
     "roundtrip": "Export a program, import it back, and compare its shardings.",
+    "storage": "Read attributes from a process or a core dump; show their layout.",
 }
 _FILES = {"import": "import_"}
 

@@ -1,4 +1,4 @@
-"""`python -m sdybridge.storage.gdb` prints the path of the script for gdb, to `source` or to start with `-ix`."""
+"""`python -m sdybridge.storage.gdb` prints the path of the script for gdb: `source` it, or use `gdb -ix`."""
 
 from pathlib import Path
 

@@ -15,13 +15,15 @@ from typing import Any
 import gdb
 
 if sys.version_info < (3, 11):  # noqa: UP036  (gdb brings a Python of its own)
-    raise gdb.GdbError(f"sdybridge needs a gdb with Python 3.11 or newer; this one has {sys.version.split()[0]}")
+    raise gdb.GdbError(
+        f"sdybridge needs a gdb with Python 3.11 or newer; this one has {sys.version.split()[0]}"
+    )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from sdybridge.errors import StorageError  # noqa: E402
-from sdybridge.storage.debugger import describe, is_handle, is_storage, summary  # noqa: E402
-from sdybridge.storage.memory import unreadable  # noqa: E402
+from sdybridge.errors import StorageError
+from sdybridge.storage.debugger import describe, is_handle, is_storage, summary
+from sdybridge.storage.memory import unreadable
 
 _USAGE = "usage: sdy-print ADDRESS, where ADDRESS is any expression, such as 0x7fff1230 or *(void**)$rdi"
 
@@ -53,8 +55,8 @@ class SdyPrint(gdb.Command):  # type: ignore[misc]
             raise gdb.GdbError(_USAGE)
         try:
             gdb.write(describe(InferiorMemory(), _address(gdb.parse_and_eval(argument))) + "\n")
-        except StorageError as error:
-            raise gdb.GdbError(str(error)) from None
+        except (StorageError, gdb.error) as error:
+            raise gdb.GdbError(str(error)) from None  # without a traceback
 
 
 class SdyFunction(gdb.Function):  # type: ignore[misc]
@@ -86,10 +88,7 @@ def _address(value: Any) -> int:
         return _address(value.referenced_value())
     if kind.code == gdb.TYPE_CODE_STRUCT:
         return int(value.address) if is_storage(str(kind.unqualified())) else _address(value["impl"])
-    try:
-        return int(value) & (1 << 64) - 1
-    except gdb.error as error:
-        raise gdb.GdbError(f"{kind} is no address: {error}") from None
+    return int(value) & (1 << 64) - 1
 
 
 def find_printer(value: Any) -> Printer | None:

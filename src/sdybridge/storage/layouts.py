@@ -168,7 +168,7 @@ _LAYOUTS = dict([
     _storage(
         "AxisRefAttr", _REF, 0x20,
         Field(0x08, "name", Kind.BYTES),
-        Field(0x18, "sub_axis_info", Kind.OPTIONAL_ATTRIBUTE, ("sdy.sub_axis_info",), note="null: whole"),
+        Field(0x18, "sub_axis_info", Kind.OPTIONAL_ATTRIBUTE, ("sdy.sub_axis_info",), note="null: all of it"),
     ),
     _storage(
         "DimensionShardingAttr", _DIMENSION, 0x30,
@@ -283,8 +283,8 @@ HLO_LAYOUTS: Mapping[str, Layout] = MappingProxyType({
             *_in_reference((0x00, "tuple_elements", Kind.POINTER, "not empty: a tuple")),
             Field(
                 0x80, "flags", Kind.BITS, confidence=Confidence.STRONG,
-                note="6 bits: replicated, manual, unknown, replicate_on_last_tile_dim and two more. "
-                "The byte is confirmed, which bit is which is not",
+                note="6 bits, among them replicated, manual, unknown, replicate_on_last_tile_dim; the byte "
+                "is confirmed, which bit is which is not",
             ),
             *_in_reference(
                 (0x88, "sentinel", Kind.INT64, "the constructor writes -1"),

@@ -1,4 +1,4 @@
-"""`python -m sdybridge.storage.lldb` prints the path of the script for lldb, for `command script import`."""
+"""`python -m sdybridge.storage.lldb` prints the path of the script for lldb: `command script import` it."""
 
 from pathlib import Path
 

@@ -125,17 +125,17 @@ class _Place(NamedTuple):
         """What the attributes that the field points to may be."""
         return self.field.targets if self.field else ()
 
-    def into(self, *index: int) -> _Place:
-        """The same field, seen from the attribute that it points to."""
-        return self._replace(path=(*self.path, self.field.name if self.field else "", *index))
+    def at(self, index: int) -> _Place:
+        """An element of the field."""
+        return self._replace(path=(*self.path, index))
 
     def error(self, message: str, *, notes: Sequence[str] = (), help: str | None = None) -> StorageError:  # noqa: A002
-        """An error here; the path is that of the struct."""
+        """An error here."""
         name = self.field.name if self.field else ""
         struct_name = self.layout.cls if self.layout else ""
         if struct_name:
             message = f"{struct_name}{name and '.'}{name} at {self.address:#x}: {message}"
-        way = [f"reached as {shown_path(self.path)}"] if self.path else []
+        way = [f"reached as {shown_path(self.path)}"] if len(self.path) > 1 else []
         return StorageError(
             message,
             struct=struct_name,
@@ -193,7 +193,9 @@ class _Reader:
         here = _Place(layout, None, address, place.path)
         raw = self.read(address, size_of(layout), here)
         values = {
-            field.name: _READERS[field.kind](self, raw[field.offset :], here._replace(field=field))
+            field.name: _READERS[field.kind](
+                self, raw[field.offset :], _Place(layout, field, address, (*place.path, field.name))
+            )
             for field in layout.fields
             if field.kind in _READERS
         }
@@ -256,7 +258,7 @@ class _Reader:
 
 def _attribute(reader: _Reader, raw: bytes, place: _Place) -> object:
     [address] = struct.unpack_from("<Q", raw)
-    return reader.attribute(address, place.targets, place.into())
+    return reader.attribute(address, place.targets, place)
 
 
 def _optional_attribute(reader: _Reader, raw: bytes, place: _Place) -> object:
@@ -266,7 +268,7 @@ def _optional_attribute(reader: _Reader, raw: bytes, place: _Place) -> object:
 def _attributes(reader: _Reader, raw: bytes, place: _Place) -> tuple[object, ...]:
     found = reader.array(raw, 8, MOST_ELEMENTS, place)
     addresses = struct.unpack(f"<{len(found) // 8}Q", found)
-    return tuple([reader.attribute(at, place.targets, place.into(i)) for i, at in enumerate(addresses)])
+    return tuple([reader.attribute(at, place.targets, place.at(i)) for i, at in enumerate(addresses)])
 
 
 def _int64s(reader: _Reader, raw: bytes, place: _Place) -> tuple[int, ...]:

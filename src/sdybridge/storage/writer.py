@@ -55,10 +55,12 @@ class Image(BytesMemory):
     """The storage of one attribute and of all that it points to. The attribute's own is at `base`.
 
     Attributes:
+        records: Where the records of the classes begin; all before are attributes and what they point to.
         blocks: What is where, in order.
     """
 
-    blocks: tuple[Block, ...] = dataclasses.field(default=(), repr=False)
+    records: int
+    blocks: tuple[Block, ...] = dataclasses.field(repr=False)
 
 
 def write_attribute(attr: Attribute, *, base: int = 0x10000, build: Build = CURRENT) -> Image:
@@ -87,8 +89,9 @@ def write_attribute(attr: Attribute, *, base: int = 0x10000, build: Build = CURR
         )
     writer = _Writer(base, build)
     writer.store(attr, f"sdy.{attr.mnemonic}")
+    records = base + len(writer.data)
     writer.store_records()
-    return Image(base, bytes(writer.data), tuple(writer.blocks))
+    return Image(base, bytes(writer.data), records, tuple(writer.blocks))
 
 
 class _Writer:
@@ -129,11 +132,11 @@ class _Writer:
             if dialect not in dialects:
                 dialects[dialect] = self._struct(self._build.dialect, dialect, {"name": dialect})
             type_id = self._allocate(8, f"TypeID of {name}")
-            self._word(type_id, type_id.address, "itself", "only its address means something", 0)
+            self._word(type_id, type_id.address, "itself", 0, "only its address means something")
             fields = {"dialect": dialects[dialect], "type_id": type_id.address, "name": name}
             record = self._struct(self._build.record, name, fields)
             for block, field in users:
-                self._word(block, block.address + field.offset, field.name, f"record of {name}", record)
+                self._pointer(block, block.address + field.offset, field.name, record, name)
                 block.parts.sort()
 
     def _struct(self, layout: Layout, shown: str, fields: dict[str, object]) -> int:
@@ -147,53 +150,55 @@ class _Writer:
         at = block.address + field.offset
         match field.kind:
             case Kind.ATTRIBUTE | Kind.OPTIONAL_ATTRIBUTE:
-                self._pointer(block, at, field.name, value, field.targets)
+                self._attribute(block, at, field.name, value, field.targets)
             case Kind.POINTER:
-                self._word(block, at, field.name, "" if value else "null", value or 0)
-            case Kind.ATTRIBUTES | Kind.INT64S | Kind.BYTES:
-                self._list(block, field, value)
-            case Kind.OPTIONAL_INT64:
-                known = value is not None
-                self._word(block, at, field.name, str(value) if known else "not used", value if known else -1)
-                self._byte(block, at + 8, f"{field.name}, is there", known)
-            case Kind.BOOL:
-                self._byte(block, at, field.name, value)
-            case Kind.REDUCTION_OP:
-                number = REDUCTION_OPS.index(value)
-                self._put(block, at, "<I", number, field.name, REDUCTION_OPS[number].value)
+                self._pointer(block, at, field.name, value or 0)
+            case Kind.ATTRIBUTES:
+                stored = self._array(block, field, 8 * len(value), len(value))
+                for i, element in enumerate(value):
+                    self._attribute(stored, stored.address + 8 * i, f"[{i}]", element, field.targets)
+            case Kind.INT64S:
+                stored = self._array(block, field, 8 * len(value), len(value))
+                for i, element in enumerate(value):
+                    self._word(stored, stored.address + 8 * i, f"[{i}]", element)
+            case Kind.BYTES:
+                raw = value.encode("utf-8", "surrogateescape")
+                stored = self._array(block, field, len(raw) and len(raw) + 1, len(raw))
+                if raw:
+                    self._put(stored, stored.address, f"{len(raw) + 1}s", raw, "characters", quote(value))
             case _:
-                self._word(block, at, field.name, str(value), value)
+                self._plain(block, at, field, value)
 
-    def _list(self, block: Block, field: Field, value: Any) -> None:
-        """A pointer and a length, and what they describe."""
+    def _plain(self, block: Block, at: int, field: Field, value: Any) -> None:
+        """A field that points to nothing."""
+        match field.kind:
+            case Kind.OPTIONAL_INT64:
+                is_there = value is not None
+                means = str(value) if is_there else "means nothing"
+                self._word(block, at, field.name, value if is_there else -1, means)
+                self._flag(block, at + 8, f"{field.name}, is there", is_there)
+            case Kind.BOOL:
+                self._flag(block, at, field.name, value)
+            case Kind.REDUCTION_OP:
+                self._put(block, at, "<I", REDUCTION_OPS.index(value), field.name, value.value)
+            case _:
+                self._word(block, at, field.name, value)
+
+    def _array(self, block: Block, field: Field, size: int, length: int) -> Block:
+        """A pointer and a length, and the room for what they describe; without any, the pointer is null."""
         at = block.address + field.offset
-        elements = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-        start, what = 0, "null"
-        if elements:
-            title = f"{field.name} of {block.title}"
-            stored = self._allocate(
-                len(elements) + 1 if field.kind is Kind.BYTES else 8 * len(elements), title
-            )
-            start, what = stored.address, ""
-        self._word(block, at, f"{field.name}, pointer", what, start)
-        self._word(block, at + 8, f"{field.name}, length", str(len(elements)), len(elements))
-        if isinstance(elements, bytes):
-            if elements:
-                self._put(stored, start, f"{len(elements) + 1}s", elements, "characters", quote(str(value)))
-            return
-        for i, element in enumerate(elements):
-            if field.kind is Kind.INT64S:
-                self._word(stored, start + 8 * i, f"[{i}]", str(element), element)
-            else:
-                self._pointer(stored, start + 8 * i, f"[{i}]", element, field.targets)
+        stored = self._allocate(size, f"{field.name} of {block.title}") if size else Block(0, "", [])
+        self._pointer(block, at, f"{field.name}, pointer", stored.address)
+        self._word(block, at + 8, f"{field.name}, length", length)
+        return stored
 
-    def _pointer(self, block: Block, at: int, name: str, value: object, targets: tuple[str, ...]) -> None:
-        """A pointer to an attribute, and the attribute."""
+    def _attribute(self, block: Block, at: int, name: str, value: object, targets: tuple[str, ...]) -> None:
+        """A pointer to an attribute, and the attribute; texts are the first of the targets."""
         if value is None:
-            self._word(block, at, name, "null", 0)
+            self._pointer(block, at, name, 0)
             return
         type_name = f"sdy.{value.mnemonic}" if isinstance(value, Attribute) else targets[0]
-        self._word(block, at, name, _shown(value, type_name), self.store(value, type_name))
+        self._pointer(block, at, name, self.store(value, type_name), _shown(value, type_name))
 
     def _allocate(self, size: int, title: str) -> Block:
         """The next bytes, at a multiple of 8."""
@@ -202,10 +207,13 @@ class _Writer:
         self.blocks.append(block)
         return block
 
-    def _word(self, block: Block, at: int, name: str, means: str, value: int) -> None:
-        self._put(block, at, "<q" if value < 0 else "<Q", value, name, means)
+    def _pointer(self, block: Block, at: int, name: str, address: int, what: str = "") -> None:
+        self._word(block, at, name, address, f"-> {address:#x} {what}".rstrip() if address else "null")
 
-    def _byte(self, block: Block, at: int, name: str, value: bool) -> None:
+    def _word(self, block: Block, at: int, name: str, value: int, means: str = "") -> None:
+        self._put(block, at, "<q" if value < 0 else "<Q", value, name, means or str(value))
+
+    def _flag(self, block: Block, at: int, name: str, value: bool) -> None:
         self._put(block, at, "<B", value, name, "true" if value else "false")
 
     def _put(self, block: Block, at: int, form: str, value: object, name: str, means: str) -> None:

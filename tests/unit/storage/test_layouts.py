@@ -1,0 +1,120 @@
+"""The tables: they fit together, and say what the reference says."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from types import MappingProxyType
+
+import pytest
+
+from sdybridge.errors import StorageError
+from sdybridge.sdy import AxisRefAttr, ReductionOp, TensorShardingAttr
+from sdybridge.storage import (
+    BUILDS,
+    CURRENT,
+    HLO_LAYOUTS,
+    NEWER,
+    BytesMemory,
+    Confidence,
+    Kind,
+    Layout,
+    read_attribute,
+    write_attribute,
+)
+from sdybridge.storage.reader import CLASSES
+
+EVERY = [
+    layout
+    for build in BUILDS.values()
+    for layout in (*build.layouts.values(), build.record, build.dialect, *HLO_LAYOUTS.values())
+]
+
+
+@pytest.mark.parametrize("layout", EVERY, ids=lambda layout: layout.cls)
+def test_fields_are_aligned_and_apart(layout: Layout) -> None:
+    for field in layout.fields:
+        assert field.offset % min(8, field.width if field.width in {1, 2, 4} else 8) == 0
+    for one, next_one in itertools.pairwise(layout.fields):
+        assert one.offset + one.width <= next_one.offset
+    last = layout.fields[-1]
+    assert layout.size is None or last.offset + last.width <= layout.size <= last.offset + last.width + 8
+
+
+@pytest.mark.parametrize("build", BUILDS.values(), ids=lambda build: build.name)
+def test_tables_are_whole(build: object) -> None:
+    assert isinstance(build, type(CURRENT))
+    assert set(CLASSES) < set(build.layouts)
+    for name, layout in build.layouts.items():
+        assert layout.name == name
+        assert layout.fields[0].kind is Kind.ABSTRACT
+        assert layout.fields[0].offset == 0
+        for field in layout.fields:
+            assert set(field.targets) <= set(build.layouts)
+        if name in CLASSES:
+            assert layout.cls == CLASSES[name].__name__
+            arguments = [field.name for field in layout.fields[1:]]
+            missing = {"reduction_op"} if build is CURRENT and name == "sdy.sharding" else set[str]()
+            assert set(CLASSES[name].__match_args__) == set(arguments) | missing
+
+
+REFERENCE = [
+    ("sdy.mesh_axis", {"name": 0x08, "size": 0x18}),
+    ("sdy.mesh", {"axes": 0x08, "device_ids": 0x18}),
+    ("sdy.sub_axis_info", {"pre_size": 0x08, "size": 0x10}),
+    ("sdy.axis_ref", {"name": 0x08, "sub_axis_info": 0x18}),
+    ("sdy.dimension_sharding", {"axes": 0x08, "is_closed": 0x18, "priority": 0x20}),
+    (
+        "sdy.sharding",
+        {"mesh_or_ref": 0x08, "dim_shardings": 0x10, "replicated_axes": 0x20, "unreduced_axes": 0x30},
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "offsets"), REFERENCE)
+def test_offsets_of_the_reference(name: str, offsets: dict[str, int]) -> None:
+    """Section A of the reference, read from another compiler than the memory of jaxlib."""
+    assert {field.name: field.offset for field in CURRENT.layouts[name].fields[1:]} == offsets
+
+
+def test_documented_offsets_of_xla() -> None:
+    """Sections B.3 and D.1 of the reference, with its confidence."""
+    sharding = {field.offset: field for field in HLO_LAYOUTS["HloSharding"].fields}
+    assert list(sharding) == [0x00, 0x80, 0x88, 0x90]
+    assert sharding[0x80].confidence is Confidence.STRONG
+    assert sharding[0x90].width == 2
+    message = {field.name: field.offset for field in HLO_LAYOUTS["OpSharding"].fields}
+    assert message["type"] == 0xC0
+    assert message["tuple_shardings"] == message["tuple_shardings_size"] + 8 == 0x50
+    assert message["last_tile_dims"] == message["last_tile_dims_size"] + 8 == 0x90
+
+
+def test_the_reduction_operator_is_in_the_newer_build_only() -> None:
+    refs = (AxisRefAttr("x"),)
+    attr = TensorShardingAttr("mesh", (), (), refs, ReductionOp.MAX)
+    with pytest.raises(StorageError, match="no place for the reduction operator") as raised:
+        write_attribute(attr)
+    assert (raised.value.struct, raised.value.field) == ("TensorShardingAttr", "reduction_op")
+    image = write_attribute(attr, build=NEWER)
+    assert read_attribute(image, image.base, build=NEWER) is attr
+    assert read_attribute(image, image.base) is TensorShardingAttr("mesh", (), (), refs)
+    wrong = bytearray(image.data)
+    wrong[0x40] = 3
+    with pytest.raises(StorageError, match="a reduction operator is 0, 1 or 2, found 3"):
+        read_attribute(BytesMemory(image.base, bytes(wrong)), image.base, build=NEWER)
+
+
+def test_another_build_is_data() -> None:
+    """All that has to be said of a build whose axis refs have their fields the other way round."""
+    ref = CURRENT.layouts["sdy.axis_ref"]
+    abstract, name, info = ref.fields
+    turned = (abstract, dataclasses.replace(info, offset=0x08), dataclasses.replace(name, offset=0x10))
+    other = dataclasses.replace(
+        CURRENT,
+        name="other",
+        layouts=MappingProxyType({**CURRENT.layouts, ref.name: dataclasses.replace(ref, fields=turned)}),
+    )
+    attr = AxisRefAttr.sub("x", 1, 2)
+    image = write_attribute(attr, build=other)
+    assert image.data[0x08:0x18] != write_attribute(attr).data[0x08:0x18]
+    assert read_attribute(image, image.base, build=other) is attr
