@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError
-from sdybridge.modules.converted import ConvertedModule
+from sdybridge.modules.converted import ConvertedModule, most_frequent_first
 from sdybridge.modules.import_meshes import convert_found, infer_meshes, known_meshes
 from sdybridge.modules.import_shardings import ShardingImport
 from sdybridge.modules.open_values import OpenValues
@@ -32,7 +32,7 @@ class ImportResult(ConvertedModule):
         text: The program with Shardy shardings, and the meshes that they are on.
         shardings: Every distinct sharding, most frequent first.
         operations: How many calls of `@Sharding` became constraints.
-        meshes: The meshes that the program declares now, by name.
+        meshes: The meshes that the program declares now, by name; of different ones with one name, the last.
         removed: How many control-flow operations lost the `{replicated}` that export adds.
     """
 
@@ -105,21 +105,22 @@ def import_module(
             remove_added_sharding_from_control_flow=remove_added_sharding_from_control_flow,
         )
         work.read(progress)
-        declared = work.declared.operations
-        meshes = {operation.name: operation.mesh for operation in declared}
-        shardings: tuple[ConvertedSharding, ...] = ()
-        if work.found:
-            known = known_meshes(source, declared, mesh, mesh_name)
-            inferred = infer_meshes(work.found, known, mesh_name, axis_names)
-            shardings = convert_found(work.found, inferred, list_replicated_axes=list_replicated_axes)
-            meshes = dict(inferred.meshes)
-        new = work.write(meshes)
+        merged: dict[tuple[str, str], ConvertedSharding] = {}
+        meshes: dict[str, MeshAttr] = {}
+        for seen in work.seen:
+            known = known_meshes(source, seen.declared, mesh, mesh_name)
+            if seen.found:
+                inferred = infer_meshes(seen.found, known, mesh_name, axis_names)
+                convert_found(seen.found, inferred, merged, list_replicated_axes=list_replicated_axes)
+                seen.meshes = inferred.meshes
+            meshes.update(seen.meshes or {one.name: one.mesh for one in seen.declared})
+        new = work.write()
     except ParseError as error:  # the readers of plain text do not know its name
         span = error.span if error.source and error.source.text == text else None
         raise error.located(source, span or Span(0, 0)) from None
     return ImportResult(
         text=new,
-        shardings=shardings,
+        shardings=most_frequent_first([*merged.values()]),
         operations=dict(work.operations),
         meshes=meshes,
         removed=work.removed,

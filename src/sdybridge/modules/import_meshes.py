@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sdybridge.bridge import import_losses, infer_mesh
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo.checks import cropped
-from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
+from sdybridge.modules.converted import ConvertedSharding
 from sdybridge.modules.lexer import unescape
 from sdybridge.sdy import DimensionShardingAttr, MeshAttr, TensorShardingAttr
 
@@ -80,10 +80,16 @@ def infer_meshes(
 
 
 def convert_found(
-    found: FoundShardings, inferred: InferredMeshes, *, list_replicated_axes: bool | None
-) -> tuple[ConvertedSharding, ...]:
-    """Convert every sharding, and let it know the text that takes its place."""
-    merged: dict[tuple[str, str], ConvertedSharding] = {}
+    found: FoundShardings,
+    inferred: InferredMeshes,
+    merged: dict[tuple[str, str], ConvertedSharding],
+    *,
+    list_replicated_axes: bool | None,
+) -> None:
+    """Convert every sharding, and let it know the text that takes its place.
+
+    Each distinct conversion is added to `merged`, or counted there.
+    """
     for one in found:
         if not one.count:
             continue
@@ -92,7 +98,6 @@ def convert_found(
         same = merged.setdefault((converted.before, converted.attribute), converted)
         if same is not converted:
             same.count += converted.count
-    return most_frequent_first([*merged.values()])
 
 
 def _convert(

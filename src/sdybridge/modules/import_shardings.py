@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError, VerificationError
@@ -24,9 +24,9 @@ from sdybridge.modules.control_flow import control_flow_dictionaries
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
 from sdybridge.modules.found_shardings import Form, Found, FoundShardings
+from sdybridge.modules.imported_text import ImportedText
 from sdybridge.modules.lexer import matching_bracket, parse_error
-from sdybridge.modules.mesh_declarations import Opening, opening
-from sdybridge.modules.meshes import Meshes, Scope, find_meshes, find_scopes
+from sdybridge.modules.meshes import Meshes, find_meshes, find_scopes
 from sdybridge.modules.sharding_calls import outer_dictionary, sharding_call
 from sdybridge.modules.signature import result_types, sharding_rank
 from sdybridge.modules.sites import HLO_ARGUMENT, HLO_NAME, SiteKind, code_end, near_brace, read_site
@@ -34,8 +34,9 @@ from sdybridge.modules.splice import removal
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from sdybridge.modules.meshes import MeshOperation
     from sdybridge.modules.open_values import OpenValues
     from sdybridge.modules.sharding_calls import ShardingCall
     from sdybridge.sdy import MeshAttr
@@ -44,6 +45,11 @@ if TYPE_CHECKING:
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
 _BEFORE_KEY = frozenset(" {,\n")
 _NUM_PARTITIONS = re.compile(r"mhlo\.num_partitions\s*=\s*(\d{1,18})")
+_KEY = 'mhlo.sharding = "'
+_HEAD = re.compile(  # a line up to a key in the dictionary of an operation with one result; no calls
+    r'[ \t]*+%[\w$.\-]++ = (?!\w++\.custom_call)[^"/\\{}\n]*+'
+    r'(?<![=,\[(<>] )(?<= )\{(?:[^"/\\{}\n]*+(?<=, ))?+\Z'
+)
 _ONE_RESULT = re.compile(r"[ \t]*+%[\w$.\-]++ = ")
 _RANKLESS = frozenset(
     {OpShardingType.REPLICATED, OpShardingType.MANUAL, OpShardingType.UNKNOWN, OpShardingType.UNREDUCED}
@@ -52,24 +58,39 @@ _UNPACK = "Shardy shards tensors: unpack the tuple into several results"
 
 
 @dataclass(eq=False, slots=True)
-class Declarations:
-    """The meshes to declare in one module.
+class Seen:
+    """What was read of the modules that share one set of meshes.
 
     Attributes:
-        scope: The module, or the whole text.
-        opening: Where in it they go.
-        is_needed: Whether a sharding stands directly in it.
-        new: Their text, once they are known.
+        found: The shardings.
+        declared: The meshes that these modules declare.
+        values: Shardings of arguments and results, by the type and the string.
+        results: Those of operations, by what follows and the string, and whether they need one result.
+        calls: Those of calls, with the type and the entries to keep, by the dictionary and the types.
+        lines: Those of operations with one result, and the lengths of their entries, by the rest of the line.
+        meshes: All meshes, once they are known.
     """
 
-    scope: Scope
-    opening: Opening
-    is_needed: bool = False
-    new: str = ""
+    found: FoundShardings
+    declared: Sequence[MeshOperation]
+    values: dict[tuple[str, str], Found] = field(default_factory=dict)
+    results: dict[tuple[str, str], tuple[Found, bool]] = field(default_factory=dict)
+    calls: dict[str, tuple[Found, str, str]] = field(default_factory=dict)
+    lines: dict[str, tuple[Found, int]] = field(default_factory=dict)
+    meshes: Mapping[str, MeshAttr] = field(default_factory=dict)
 
 
 class ShardingImport:
-    """One import under way: what is known of the program, and the new text so far."""
+    """One import under way: what is known of the program, and the new text so far.
+
+    Attributes:
+        source: The program.
+        text: Its text.
+        seen: What was read; one for all modules, or one for each, where they declare different meshes under
+            the same name.
+        operations: How many operations of each name were rewritten.
+        removed: How many shardings of control flow were removed.
+    """
 
     def __init__(
         self,
@@ -81,28 +102,21 @@ class ShardingImport:
     ) -> None:
         self.source = source
         self.text = source.text
-        self.found = FoundShardings(source, target)
         self.operations: Counter[str] = Counter()
         self.removed = 0
+        self._has_shardy = "sdy." in source.text
+        self._declared = find_meshes(source) if self._has_shardy else Meshes((), ())
+        self.seen = [
+            Seen(FoundShardings(source, target), operations) for operations in _by_scope(self._declared)
+        ]
+        self._now = self.seen[0]
         self._remove_added = remove_added_sharding_from_control_flow
         self._open_values = open_values
-        self._pieces: list[str | Found | Declarations] = []  # the new text
-        self._end = 0  # where the part of the old text ends that the pieces stand for
-        self._values: dict[tuple[str, str], Found] = {}  # by the type and the string
-        self._results: dict[tuple[str, str], tuple[Found, bool]] = {}  # by what follows, and the string
-        self._calls: dict[str, tuple[Found, str, str]] = {}  # by the dictionary and the types
+        self._new = ImportedText(source.text)
         self._dictionaries = Dictionaries(source)
         self._enclosing = Enclosing(source.text)
+        self._plain = PlainLines(source.text, code_end(source.text))
         self._long_lines = LongLines(source.text, HLO_ARGUMENT)
-        scopes = find_scopes(source.text)
-        self._scopes = [
-            Declarations(scope, opening(source.text, scope.start if i else -1))
-            for i, scope in enumerate(scopes)
-        ]
-        self._next_scope = 0
-        self._inside: list[Declarations] = []  # the modules around what is read now
-        self._border = 0  # from here on that may be others
-        self._has_shardy = "sdy." in source.text
 
     @functools.cached_property
     def _has_two_kinds(self) -> bool:
@@ -119,21 +133,67 @@ class ShardingImport:
         """Where the dictionaries of loops and conditionals open."""
         return control_flow_dictionaries(self.text)
 
-    @functools.cached_property
-    def declared(self) -> Meshes:
-        """The meshes that the text declares."""
-        return find_meshes(self.source) if self._has_shardy else Meshes((), ())
-
     def read(self, progress: Callable[[int], None] | None = None) -> None:
         """Find every sharding of the text."""
-        at, end = 0, code_end(self.text)
-        while at < end:
-            at = self._scan(at, end, progress)
-        self._pieces.append(self.text[self._end :])
+        if self._has_two_kinds:
+            self._scan(0, code_end(self.text), progress)
+        else:
+            self._read_lines(code_end(self.text), progress)
+
+    def _read_lines(self, end: int, progress: Callable[[int], None] | None) -> None:
+        """Read the text up to `end`.
+
+        A large program repeats few lines very often, up to the names of values. So the text is cut at the
+        keys of shardings, and what follows one, up to the end of the line, is looked up.
+        """
+        text = self.text
+        parts = text[:end].split(_KEY)
+        has_others = text.count("mhlo.sharding", 0, end) >= len(parts)  # spelled in another way
+        new, pieces, head = self._new, self._new.pieces, _HEAD.match
+        done = 0  # an offset outside strings and comments before which everything is read
+        before = parts[0]
+        following = len(before)  # where the next key stands
+        report_at = _REPORT_EVERY if progress else end
+        for part in parts[1:]:
+            at, following = following, following + len(_KEY) + len(part)
+            line, before = before, part
+            if at < done:
+                continue
+            if at >= report_at and progress:
+                progress(at)
+                report_at = at + _REPORT_EVERY
+            if at >= new.border:
+                self._enter(at)
+            rest_end = part.find("\n")
+            if rest_end < 0:
+                rest_end = len(part)
+            location = part.find(" loc(", 0, rest_end)
+            rest = part[: rest_end if location < 0 else location]
+            known = self._now.lines.get(rest)
+            if known and head(line, line.rfind("\n") + 1) and not (has_others and "mhlo.sharding" in part):
+                found, length = known
+                found.count += 1
+                pieces += (text[new.end : at], found)
+                done = new.end = at + length
+                new.module.is_needed = True
+                continue
+            done = self._scan(done, following, None)
+            after = rest.find('"') + 1
+            repeated = self._now.results.get((rest[after:], f'"{rest[:after]}'))
+            if repeated and "mhlo.sharding" not in rest:
+                self._now.lines[rest] = repeated[0], len(_KEY) + after
+        if has_others:
+            self._scan(done, end, None)
+
+    def _enter(self, at: int) -> None:
+        """Go on in the module at `at`."""
+        self._new.enter(at)
+        if len(self.seen) > 1:
+            self._now = self.seen[self._new.module.index]
 
     def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:
-        """Read from `at` on, up to `end` or past a signature that was read as a whole."""
-        text, plain = self.text, PlainLines(self.text, end).start
+        """Read from `at`, which is code, up to `end`; return from where on nothing is read yet, code too."""
+        text, plain = self.text, self._plain.start
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         for hit in HLO_NAME.finditer(text, at, end):
@@ -143,14 +203,16 @@ class ShardingImport:
             if start >= report_at and progress:
                 progress(start)
                 report_at = start + _REPORT_EVERY
+            if start >= self._new.border:
+                self._enter(start)
             clear = plain(start, done) if text[start - 1] in _BEFORE_KEY and hit["value"] else -1
-            if clear >= 0 and not self._has_two_kinds:
-                # A large program repeats few contexts very often: these need no closer look.
-                if self._signature(clear, start):
-                    return self._end
-                if self._repeat(start, hit.end(), hit["value"], clear):
-                    done = self._end
-                    continue
+            # A large program repeats few contexts very often: these need no closer look.
+            is_plain = clear >= 0 and not self._has_two_kinds
+            if is_plain and (
+                self._signature(clear, start) or self._repeat(start, hit.end(), hit["value"], clear)
+            ):
+                done = self._new.end
+                continue
             site, code = read_site(text, hit, done)
             if site is None or site.kind is not SiteKind.KEY or site.name != "mhlo.sharding":
                 done = code
@@ -159,7 +221,7 @@ class ShardingImport:
             if brace < 0:
                 brace = self._enclosing.bracket(site.start, done)
             done = self._key(site.start, site.end, brace)
-        return end
+        return done
 
     def _signature(self, start: int, at: int) -> bool:
         """Read the rest of a long line from `start` on as a whole, unless it needs a closer look."""
@@ -177,7 +239,7 @@ class ShardingImport:
         counts = Counter(zip(types, values, strict=True))
         try:
             known = {
-                (of_type, literal): self._values.get((of_type, literal))
+                (of_type, literal): self._now.values.get((of_type, literal))
                 or self._value(of_type[:-2], literal, text.index(literal, text.index(of_type, start)))
                 for of_type, literal in counts
             }
@@ -185,12 +247,10 @@ class ShardingImport:
             return False  # raised again where it stands
         for argument, repeats in counts.items():
             known[argument].count += repeats
-        self._cross_to(start)
-        self._pieces.append(text[self._end : start])
-        new: list[str | Found | Declarations] = [*parts]
+        self._new.put(start, line_end)
+        new: list[str | Found] = [*parts]
         new[3::4] = map(known.__getitem__, zip(types, values, strict=True))
-        self._pieces += new
-        self._end = line_end
+        self._new.pieces += new
         return True
 
     def _repeat(self, start: int, end: int, literal: str, clear: int) -> bool:
@@ -199,12 +259,12 @@ class ShardingImport:
         brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, clear)
         if brace < 0:
             return False
-        value = self._values.get((type_before(text, brace, clear), literal))
+        value = self._now.values.get((type_before(text, brace, clear), literal))
         if value:
             if self._open_values.is_open(start):
                 return False
             value.count += 1
-            self._put(start, end, value)
+            self._new.put(start, end, value)
             return True
         if text.startswith(") ", brace - 2):
             call = text.rfind("@Sharding(", clear, brace)
@@ -212,21 +272,21 @@ class ShardingImport:
                 return self._repeat_call(brace, call)
         if (start - brace > 1 or text[brace - 2] == ">") and self._has_generic_calls:
             return False
-        found = self._results.get((rest_of_line(text, end), literal))
+        found = self._now.results.get((rest_of_line(text, end), literal))
         if not found or is_nested(text, brace):
             return False
         results, is_plain = found
         if is_plain and not _ONE_RESULT.match(text, clear):
             return False
         results.count += 1
-        self._put(start, end, results)
+        self._new.put(start, end, results)
         return True
 
     def _repeat_call(self, brace: int, at: int) -> bool:
         """Read a call `@Sharding(%operand) {...}` like one before; `at` is the symbol's place."""
         text = self.text
         context = rest_of_line(text, brace)
-        known = self._calls.get(context)
+        known = self._now.calls.get(context)
         operand = text[at + len("@Sharding(") : brace - 2]
         start = at - len("stablehlo.custom_call ")
         if not known or not text.startswith("stablehlo.custom_call ", start) or not operand.startswith("%"):
@@ -234,29 +294,6 @@ class ShardingImport:
         found, type_, kept = known
         self._put_call(start, brace + len(context), operand, type_, kept, found)
         return True
-
-    def _put(self, start: int, end: int, new: Found) -> None:
-        """Let `new` take the place of `text[start:end]`, which must lie behind all replaced before."""
-        self._cross_to(start)
-        self._pieces += (self.text[self._end : start], new)
-        self._end = end
-
-    def _cross_to(self, start: int) -> None:
-        """Note that a sharding stands at `start`, which may be in another module than the one before."""
-        if start < self._border:
-            return
-        scopes = self._scopes
-        while self._next_scope < len(scopes) and scopes[self._next_scope].opening.offset <= start:
-            opened = scopes[self._next_scope]
-            self._next_scope += 1
-            self._inside.append(opened)
-            self._pieces += (self.text[self._end : opened.opening.offset], opened)
-            self._end = opened.opening.offset
-        while self._inside[-1].scope.end <= start:
-            self._inside.pop()
-        self._inside[-1].is_needed = True
-        following = [one.opening.offset for one in scopes[self._next_scope : self._next_scope + 1]]
-        self._border = min([self._inside[-1].scope.end, *following])
 
     def _key(self, start: int, at: int, brace: int) -> int:
         """Read the dictionary entry at `start`, whose value is at `at`; return where it is done."""
@@ -268,10 +305,10 @@ class ShardingImport:
             return end  # it is about something else
         inner = -1
         if is_nested(text, brace):
-            inner, brace = brace, outer_dictionary(text, brace, self.found.aliases)
+            inner, brace = brace, outer_dictionary(text, brace, self._now.found.aliases)
             if brace < 0:
                 return end
-        literal = self.found.literal(at, end)
+        literal = self._now.found.literal(at, end)
         twice = self._second_sharding(brace, inner)
         if twice:
             raise VerificationError(
@@ -281,11 +318,11 @@ class ShardingImport:
                 span=Span(start, end),
                 help="keep one of them",
             )
-        call = sharding_call(text, brace, self.found.aliases)
+        call = sharding_call(text, brace, self._now.found.aliases)
         if call and self._call(call, brace, literal, at):
-            return self._end
+            return self._new.end
         about = self._dictionaries.at(brace)
-        hlo = self.found.parse(literal, at)
+        hlo = self._now.found.parse(literal, at)
         if about is None:
             about = Annotated(may_be_value(text, brace), (None,) * max(1, len(hlo.tuple_elements)))
         if about.is_value:
@@ -304,11 +341,11 @@ class ShardingImport:
         else:
             found = self._of_results(about.types, literal, at)
             if inner < 0:
-                self._put(start, end, found)
+                self._new.put(start, end, found)
                 self._remember(end, brace, literal, found)
             else:
                 self._put_outside(start, end, inner, found)
-        return max(end, self._end)
+        return max(end, self._new.end)
 
     def _second_sharding(self, brace: int, inner: int) -> str:
         """What other sharding the dictionary at `brace` has, if any."""
@@ -318,38 +355,35 @@ class ShardingImport:
 
     def _put_outside(self, start: int, end: int, inner: int, found: Found) -> None:
         """Let `found` take the place of `text[start:end]`, but behind the dictionary at `inner` around it."""
-        self._cross_to(start)
-        first, last = removal(self.text, start, end, inner + 1)
         close = matching_bracket(self.text, inner)
-        self._pieces += (self.text[self._end : first], self.text[last:close], ", ", found)
-        self._end = close
+        self._new.put(*removal(self.text, start, end, inner + 1))
+        self._new.put(close, close, ", ")
+        self._new.put(close, close, found)
 
     def _remove(self, start: int, end: int) -> None:
         """Remove the dictionary entry at `text[start:end]`."""
-        self._cross_to(start)
-        first, last = removal(self.text, start, end, self._end)
-        self._pieces.append(self.text[self._end : first])
-        self._end = last
+        self._new.reach(start)
+        self._new.put(*removal(self.text, start, end, self._new.end))
 
     def _put_value(self, start: int, end: int, of_type: str | None, literal: str, at: int) -> None:
         """Read the sharding of an argument or result."""
         if self._open_values.is_open(start):
-            found = self.found.add(literal, at, Form.VALUE, (of_type,), open_dims=True)
+            found = self._now.found.add(literal, at, Form.VALUE, (of_type,), open_dims=True)
         else:
             found = self._value(of_type, literal, at)
         found.count += 1
-        self._put(start, end, found)
+        self._new.put(start, end, found)
 
     def _value(self, of_type: str | None, literal: str, at: int) -> Found:
         """The sharding of a closed argument or result, which the caller counts."""
-        found = self.found.add(literal, at, Form.VALUE, (of_type,))
+        found = self._now.found.add(literal, at, Form.VALUE, (of_type,))
         if of_type is not None:
-            self._values[of_type, literal] = found
+            self._now.values[of_type, literal] = found
         return found
 
     def _of_results(self, types: tuple[str | None, ...], literal: str, at: int) -> Found:
         """The shardings of the results of an operation, counted."""
-        hlo = self.found.parse(literal, at)
+        hlo = self._now.found.parse(literal, at)
         values = types or ("none",)  # an operation without results takes one sharding of rank 0
         if hlo.is_tuple and len(hlo.tuple_elements) != len(values):
             raise VerificationError(
@@ -362,7 +396,7 @@ class ShardingImport:
                 if len(values) == 1
                 else f"list {len(types)}, one for each, or give one for all",
             )
-        found = self.found.add(literal, at, Form.RESULTS, values)
+        found = self._now.found.add(literal, at, Form.RESULTS, values)
         found.count += 1
         return found
 
@@ -377,11 +411,11 @@ class ShardingImport:
             return  # one for several results means something else on control flow
         _, all_results = told
         if not text.endswith("attributes ", 0, brace) and (all_results or len(found.ranks) == 1):
-            self._results[tail, literal] = found, not all_results
+            self._now.results[tail, literal] = found, not all_results
 
     def _call(self, call: ShardingCall, brace: int, literal: str, at: int) -> bool:
         """Make a constraint of a call of `@Sharding`; False if the call is on no tensor."""
-        hlo = self.found.parse(literal, at)
+        hlo = self._now.found.parse(literal, at)
         rank = sharding_rank(self._dictionaries.expanded(call.type))
         if hlo.is_tuple or rank is None:
             return False
@@ -393,16 +427,15 @@ class ShardingImport:
                 span=Span(call.start, call.end),
             )
         form = Form.GENERIC_CONSTRAINT if call.is_generic else Form.CONSTRAINT
-        found = self.found.add(literal, at, form, (call.type,), call.open_dims)
+        found = self._now.found.add(literal, at, form, (call.type,), call.open_dims)
         context = rest_of_line(self.text, brace)
         if not call.is_generic and brace + len(context) == call.end:
-            self._calls[context] = found, call.type, call.kept
+            self._now.calls[context] = found, call.type, call.kept
         self._put_call(call.start, call.end, call.operand, call.type, call.kept, found)
         return True
 
     def _put_call(self, start: int, end: int, operand: str, of_type: str, kept: str, found: Found) -> None:
         """Let a constraint take the place of a call of `@Sharding`."""
-        self._cross_to(start)
         found.count += 1
         self.operations["stablehlo.custom_call @Sharding"] += 1
         kept = f" {{{kept}}}" if kept else ""
@@ -410,20 +443,31 @@ class ShardingImport:
             head, tail = f"sdy.sharding_constraint {operand} ", f"{kept} : {of_type}"
         else:
             head, tail = f'"sdy.sharding_constraint"({operand}) <{{sharding = ', f"}}>{kept}"
-        self._pieces += (self.text[self._end : start], head, found, tail)
-        self._end = end
+        self._new.put(start, end, head)
+        self._new.pieces += (found, tail)
 
-    def write(self, meshes: Mapping[str, MeshAttr]) -> str:
-        """The new text, once every sharding has its own, with `meshes` in each module that needs them."""
-        places = Meshes((), tuple([one.scope for one in self._scopes]))
+    def write(self) -> str:
+        """The new text, once every sharding has its own, and every part of `seen` its meshes."""
+        declared = self._declared
         here: dict[int, set[str]] = {}
-        for operation in self.declared.operations:
-            here.setdefault(places.scope_index(operation.span.start), set()).add(operation.name)
-        for i, one in enumerate(self._scopes):
-            if one.is_needed:
-                known = here.get(i, set())
-                one.new = one.opening.declare([m for m in meshes.items() if m[0] not in known])
-        return "".join([piece if isinstance(piece, str) else piece.new for piece in self._pieces])
+        if declared.operations:
+            every = Meshes((), find_scopes(self.text))
+            for operation in declared.operations:
+                here.setdefault(every.scope_index(operation.span.start), set()).add(operation.name)
+        return self._new.write(
+            lambda module: (self.seen[module if len(self.seen) > 1 else 0].meshes, here.get(module, ()))
+        )
+
+
+def _by_scope(declared: Meshes) -> list[Sequence[MeshOperation]]:
+    """The mesh operations of each module, if a name stands for several meshes; otherwise all at once."""
+    names = {operation.name: operation.mesh for operation in declared.operations}
+    if all(names[operation.name] == operation.mesh for operation in declared.operations):
+        return [declared.operations]
+    found: list[list[MeshOperation]] = [[] for _ in declared.scopes]
+    for operation in declared.operations:
+        found[declared.scope_index(operation.span.start)].append(operation)
+    return [*found]
 
 
 def _counted(count: int, noun: str) -> str:

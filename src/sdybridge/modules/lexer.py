@@ -15,7 +15,7 @@ from sdybridge.errors import ParseError
 from sdybridge.source import Source, Span, utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 STRING = r'"(?:[^"\\\n]++|\\[^\n])*+"'
 """Pattern of a string literal: never over a line end, any escape."""
@@ -178,6 +178,37 @@ def matching_bracket(text: str, pos: int) -> int:
             raise _unbalanced(text, pos, opened[-1])
         pos += 1
     return pos
+
+
+def matching_brackets(text: str, starts: Sequence[int]) -> list[int]:
+    """The offsets just past the groups that open at `starts`, which ascend; the text is read once.
+
+    Raises:
+        ParseError: A group does not end, or brackets do not pair up.
+
+    >>> matching_brackets("{a {b} c {}} {}", [0, 3, 9, 13])
+    [12, 6, 11, 15]
+    """
+    ends: dict[int, int] = {}
+    waiting = [*reversed(starts)]
+    opened: list[int] = []
+    step = TO_UNPAIRED.match
+    pos = 0
+    while waiting or opened:
+        limit = waiting[-1] if waiting else len(text)
+        run = step(text, pos, limit) if opened else None
+        pos = run.end() if run else pos if opened else limit
+        char = text[pos : pos + 1]
+        if waiting and pos == limit:
+            opened.append(waiting.pop())
+        elif char and char == CLOSER[text[opened[-1]]]:
+            ends[opened.pop()] = pos + 1
+        elif char and char in CLOSER:
+            opened.append(pos)
+        elif not (char == ">" and text.startswith(">=", pos)):
+            raise _unbalanced(text, pos, opened[-1])
+        pos += 1
+    return [ends[start] for start in starts]
 
 
 def type_end(text: str, at: int) -> int:

@@ -14,6 +14,8 @@ from sdybridge.modules.dictionary import read_dictionary
 from sdybridge.modules.lexer import (
     TRIVIA,
     matching_bracket,
+    matching_brackets,
+    next_code,
     parse_error,
     skip_trivia,
     string_end,
@@ -45,10 +47,18 @@ class MeshOperation:
 
 @dataclass(slots=True)
 class Scope:
-    """The part of the text inside one module operation, and the meshes declared directly in it."""
+    """The part of the text inside one module operation, and the meshes declared directly in it.
+
+    Attributes:
+        start: Where the brace of the module opens.
+        end: Behind its closing brace.
+        outer: The number of the scope around it; -1 for the whole text.
+        meshes: The meshes by name.
+    """
 
     start: int
     end: int
+    outer: int = -1
     meshes: dict[str, MeshAttr] = field(default_factory=dict)
 
 
@@ -77,7 +87,7 @@ class Meshes:
         """Which of `scopes` is the innermost around `offset`."""
         at = bisect.bisect_right(self.scopes, offset, key=lambda scope: scope.start) - 1
         while self.scopes[at].end <= offset:
-            at -= 1
+            at = self.scopes[at].outer
         return at
 
 
@@ -161,13 +171,15 @@ def find_scopes(text: str) -> tuple[Scope, ...]:
     [(0, 25), (10, 24), (19, 22)]
     """
     braces = []
+    code = 0
     at = text.find("module")
     while at >= 0:
         start = at - len("builtin.") if text.endswith("builtin.", 0, at) else at
-        found = _MODULE.match(text, start - text.endswith('"', 0, start))
-        line = text.rfind("\n", 0, start) + 1
-        if found and not text.count('"', line, found.start()) & 1 and "//" not in text[line:start]:
-            brace = _body(text, found.end())
+        start -= text.endswith('"', 0, start)
+        found = _MODULE.match(text, start)
+        if found and start >= code:
+            code = next_code(text, code, start)
+            brace = _body(text, found.end()) if code == start else -1
             if brace >= 0:
                 braces.append(brace)
         at = text.find("module", at + 1)
@@ -175,8 +187,15 @@ def find_scopes(text: str) -> tuple[Scope, ...]:
     if len(braces) == 1:  # almost always, and then the last brace of the text closes it
         close = text.find("\n}", braces[0]) + 1
         if close and text.find("}", close + 1, code_end(text)) < 0:
-            return whole, Scope(braces[0], close + 1)
-    return (whole, *[Scope(brace, matching_bracket(text, brace)) for brace in braces])
+            return whole, Scope(braces[0], close + 1, 0)
+    scopes = [whole]
+    around = [0]
+    for brace, end in zip(braces, matching_brackets(text, braces), strict=True):
+        while scopes[around[-1]].end <= brace:
+            around.pop()
+        scopes.append(Scope(brace, end, around[-1]))
+        around.append(len(scopes) - 1)
+    return tuple(scopes)
 
 
 def _body(text: str, at: int) -> int:

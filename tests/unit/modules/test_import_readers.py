@@ -190,17 +190,26 @@ SCOPES = [
     ("builtin.module @m {\n}\n", 2),
     ('// module {\nfunc.func @module() {\n  a.b "module {" {module = 1}\n}\n', 1),
     ("module {\n}\nfunc.func @f() {\n}\n", 2),
+    ('module @a attributes {b = "// c"} { module @"d" {} module {{}} }', 4),
+    ("module { // module {\n}\n", 2),
+    ('"builtin.module"\n// c\n() ({ module {} }) : () -> ()', 3),
+    ("module {" * 3000 + "}" * 3000, 3001),
+    ("module {\n" + "module { }" * 3000 + "}", 3002),
 ]
 
 
-@pytest.mark.parametrize(("text", "count"), SCOPES)
+@pytest.mark.parametrize(("text", "count"), SCOPES, ids=lambda value: str(value)[:40])
 def test_scopes(text: str, count: int) -> None:
     scopes = find_scopes(text)
     assert len(scopes) == count
     for scope in scopes[1:]:
         assert text[scope.start] == "{"
         assert text[scope.end - 1] == "}"
-        assert text[scope.start : scope.end].count("{") == text[scope.start : scope.end].count("}")
+        outer = scopes[scope.outer]
+        assert outer.start <= scope.start < scope.end <= outer.end
+    for scope in scopes[1:2] + scopes[-1:] if count > 1 else ():
+        inside = text[scope.start : scope.end]
+        assert inside.count("{") == inside.count("}") + (" // module {" in inside)
 
 
 def test_plain_lines() -> None:

@@ -127,15 +127,56 @@ def test_known_contexts_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatc
     text = programs(seed)
     if text is None:
         return
+    check_known_contexts(text, monkeypatch)
+
+
+def check_known_contexts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at every sharding closely must give the same."""
     fast = import_module(text)
     monkeypatch.setattr(ShardingImport, "_repeat", lambda *_: False)
     monkeypatch.setattr(ShardingImport, "_signature", lambda *_: False)
+    monkeypatch.setattr(ShardingImport, "_read_lines", lambda work, end, _: work._scan(0, end, None))
     slow = import_module(text)
+    monkeypatch.undo()
     assert fast.text == slow.text
     assert [(s.before, s.after, s.count, s.first) for s in fast.shardings] == [
         (s.before, s.after, s.count, s.first) for s in slow.shardings
     ]
     assert fast.operations == slow.operations
+
+
+LINE = '%0 = s.op %a {mhlo.sharding = "{devices=[2,4]<=[8]}"} : tensor<8x8xf32>\n'
+TAIL = LINE[LINE.index("{mhlo") :]
+LIKE_IT = [
+    LINE,
+    f"%5 = s.op %a, dims = [1] {TAIL}",
+    LINE.replace("\n", ' loc("a":1:2)\n'),
+    LINE.replace("{mhlo", "{b = [1], mhlo"),
+    LINE.replace("{mhlo", '{b = "{", mhlo'),
+    LINE.replace("\n", ' // mhlo.sharding = "{replicated}"\n'),
+    f'%1 = s.op %a {{"mhlo.sharding" = "{{replicated}}"}} : tensor<8xf32>\n{LINE}',
+    f'{LINE}%1 = s.op %a {{mhlo.sharding\n = "{{replicated}}"}} : tensor<8xf32>\n{LINE}',
+    f"%0:2 = s.op %a {TAIL}",
+    f"%0, %1 = s.op %a {TAIL}",
+    f"// %0 = s.op %a {TAIL}",
+    f"%0 = s.op %a // {TAIL}  {TAIL}",
+    f'%0 = s.op "// " {TAIL}',
+    f"%0 =\n  s.op %a {TAIL}",
+    f"%0 = s.op n = {TAIL}",
+    LINE.replace("%a {", "n = [{a}, {").replace("} :", "}] :"),
+    f"%0 = stablehlo.custom_call @Sharding(%a) {TAIL}".replace(": ", ": (tensor<8x8xf32>) -> "),
+    f"%0 = stablehlo.custom_call @other(%a) {TAIL}".replace(": ", ": (tensor<8x8xf32>) -> "),
+    LINE.rstrip("\n"),
+    LINE.rstrip("\n").removesuffix(">") + "xf32>",
+]
+
+
+@pytest.mark.parametrize("line", LIKE_IT)
+def test_a_line_like_known_ones(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    types = "(tensor<8x8xf32>) -> tensor<8x8xf32>"
+    known = LINE + LINE.replace("tensor<8x8xf32>", types) + LINE
+    check_known_contexts(f"{known}{line}", monkeypatch)
+    check_known_contexts(f"module {{\n{known}{line}\n}}\nmodule {{\n{known}}}\n", monkeypatch)
 
 
 @pytest.mark.parametrize("target", Target)
