@@ -10,9 +10,10 @@ import click
 
 from sdybridge.cli.options import target_option
 from sdybridge.cli.summary import plural
-from sdybridge.cli.tables import aligned, bytes_text, terminal_width
+from sdybridge.cli.tables import aligned, terminal_width
 from sdybridge.cli.terminal import read_text, show_error
 from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.element_types import size_text
 from sdybridge.modules.inspection import inspect_program, local_bytes, sharding_text
 from sdybridge.modules.mlir_annotations import MlirProgram
 
@@ -83,7 +84,7 @@ def _describe(found: Inspection, source: Source, most: int) -> list[str]:
     uses = [_use_row(use, source) for use in found.shardings]
     lines += _table("Distinct shardings", uses, most, header=_USE_HEADER, right=[0, 2, 4], crop=1)
     for title, values in (("Inputs", found.inputs), ("Outputs", found.outputs)):
-        total = bytes_text(sum(local_bytes(value) or 0 for value in values))
+        total = size_text(sum(local_bytes(value) or 0 for value in values))
         title = f"{title}: {plural(len(values), 'value')}, {total} per device"
         rows = [_value_row(value) for value in values]
         lines += _table(title, rows, most, header=_VALUE_HEADER, right=[3], crop=4)
@@ -102,14 +103,14 @@ def _use_row(use: ShardingUse, source: Source) -> tuple[str, ...]:
         use.text,
         "-" if use.devices is None else str(use.devices),
         ", ".join(use.axes) or "-",
-        bytes_text(use.bytes_per_device),
+        size_text(use.bytes_per_device),
         f"{example}, line {line}",
     )
 
 
 def _value_row(value: Annotation) -> tuple[str, ...]:
     shape, local = value.shape or "-", value.local_shape or "-"
-    return value.name, str(shape), str(local), bytes_text(local_bytes(value)), sharding_text(value) or "-"
+    return value.name, str(shape), str(local), size_text(local_bytes(value)), sharding_text(value) or "-"
 
 
 def _table(

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 _GAP = "  "
 _LEAST = 12
-_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def aligned(
@@ -55,17 +54,3 @@ def _cropped(cell: str, width: int) -> str:
 def terminal_width() -> int | None:
     """The width of the terminal that standard output is; None for a file or pipe, which takes any width."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def bytes_text(size: int | None) -> str:
-    """A number of bytes for people, in powers of 1024.
-
-    >>> [bytes_text(size) for size in (None, 0, 1023, 4096, 5 * 2**20 + 2**19, 3 * 2**40)]
-    ['-', '0 B', '1023 B', '4.0 KiB', '5.5 MiB', '3.0 TiB']
-    """
-    if size is None:
-        return "-"
-    if size < 1024:
-        return f"{size} B"
-    power = min((size.bit_length() - 1) // 10, len(_UNITS))
-    return f"{size / 1024**power:.1f} {_UNITS[power - 1]}"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.shapes import TensorShape
 
 _NAMED = re.compile(r"(?:bf|[fsuc])(\d{1,3})(?:e\d+m\d+\w*)?")
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 _OTHER = {"pred": 8, "token": 0, "opaque": 0}
 
 
@@ -34,3 +35,17 @@ def byte_size(shape: TensorShape) -> int | None:
     if bits is None or min(shape.dims, default=0) < 0:
         return None
     return -(-math.prod(shape.dims) * bits // 8)
+
+
+def size_text(size: int | None) -> str:
+    """A number of bytes for people, in powers of 1024.
+
+    >>> [size_text(size) for size in (None, 0, 1023, 4096, 5 * 2**20 + 2**19, 3 * 2**40)]
+    ['-', '0 B', '1023 B', '4.0 KiB', '5.5 MiB', '3.0 TiB']
+    """
+    if size is None:
+        return "-"
+    if size < 1024:
+        return f"{size} B"
+    power = min((size.bit_length() - 1) // 10, len(_UNITS))
+    return f"{size / 1024**power:.1f} {_UNITS[power - 1]}"

@@ -115,6 +115,11 @@ class HloSite(abc.ABC):
         """What rides along with it: Shardy's attributes have keys that start with `xla.sdy.`."""
 
     @property
+    def has_carriers(self) -> bool:
+        """Whether Shardy's attributes are among them."""
+        return any(key.startswith(SHARDY) for key in self.frontend_attributes)
+
+    @property
     @abc.abstractmethod
     def offset(self) -> int:
         """Where it stands: in characters of the text, or bytes of the proto."""

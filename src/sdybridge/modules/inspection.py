@@ -34,6 +34,7 @@ class AnnotatedProgram(Protocol):
     @property
     def meshes(self) -> Mapping[str, MeshAttr]: ...  # noqa: D102
     def annotations(self) -> Iterator[Annotation]: ...  # noqa: D102
+    def tallies(self) -> Iterator[tuple[Annotation, int]]: ...  # noqa: D102
     def inputs(self) -> list[Annotation]: ...  # noqa: D102
     def outputs(self) -> list[Annotation]: ...  # noqa: D102
 
@@ -95,12 +96,12 @@ def inspect_program(program: AnnotatedProgram) -> Inspection:
     Source: the shapes of parts are those of xla's `HloSharding::TileShape`.
     """
     tallies: dict[tuple[str, TensorShardingAttr | HloSharding, int], _Tally] = {}
-    for one in program.annotations():
+    for one, count in program.tallies():
         key = one.carrier, one.sharding, id(one.mesh)
         tally = tallies.get(key)  # type: ignore[arg-type]  # annotations of a program have a sharding
         if tally is None:
             tally = tallies[key] = _Tally(one)  # type: ignore[index]
-        tally.add(one)
+        tally.add(one, count)
     uses = sorted((tally.use() for tally in tallies.values()), key=lambda use: -use.count)
     carriers: Counter[str] = Counter()
     for use in uses:
@@ -128,12 +129,12 @@ class _Tally:
         self.example = first
         self.sizes: dict[object, int] = {}
 
-    def add(self, one: Annotation) -> None:
+    def add(self, one: Annotation, count: int) -> None:
         size = self.sizes.get(one.shape)
         if size is None:
             size = self.sizes[one.shape] = local_bytes(one) or 0
-        self.count += 1
-        self.total += size
+        self.count += count
+        self.total += size * count
         if size > self.largest:
             self.largest, self.example = size, one
 

@@ -126,6 +126,11 @@ class MlirProgram:
                 for inner in reversed(block.operations)
             ]
 
+    def tallies(self) -> Iterator[tuple[Annotation, int]]:
+        """Every value with a sharding, and 1."""
+        for one in self.annotations():
+            yield one, 1
+
     @contextlib.contextmanager
     def _errors_kept(self) -> Iterator[None]:
         try:

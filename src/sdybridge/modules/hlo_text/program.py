@@ -84,6 +84,7 @@ class HloText(HloProgram):
         self.source = source
         self.text = source.text
         self._parsed: dict[str, HloSharding] = {}  # each distinct sharding is parsed once
+        self._last_entry: Computation | None = None
         start = skip_trivia(source.text, 0)
         module = _MODULE.match(source.text, start)
         self._name = module[1] if module else ""
@@ -150,6 +151,8 @@ class HloText(HloProgram):
             if at >= len(text):
                 return
             found = self._computation(at)
+            if found.is_entry:
+                self._last_entry = found
             yield found
             end = max(found.end, self._body_end)
             if found.end < 0:
@@ -170,7 +173,9 @@ class HloText(HloProgram):
             return Computation("", True, at, -1)
         entry = _ENTRY.match(text, at)
         brace = entry.end() if entry else at
-        if text.startswith("(", brace):  # the signature: `(a: f32[]) -> f32[]`
+        if self._is_printed_header(brace, line_end := text.find("\n", at)):
+            brace = line_end - 1
+        elif text.startswith("(", brace):  # the signature: `(a: f32[]) -> f32[]`
             brace = skip_trivia(text, group_end(self.source, brace))
             if text.startswith("->", brace):
                 brace = self._brace_behind_shape(skip_trivia(text, brace + 2))
@@ -182,6 +187,16 @@ class HloText(HloProgram):
         if end and _OTHER_COMMENT.search(text, brace, end):
             end = 0
         return Computation(entry[2], bool(entry[1]), brace + 1, end or -1)
+
+    def _is_printed_header(self, at: int, line_end: int) -> bool:
+        """Whether the rest of a line from `at` on is the signature of a computation, and its brace."""
+        text = self.text
+        return (
+            text.startswith("(", at)
+            and text.endswith(" {", at, line_end)
+            and text.count("(", at, line_end) == text.count(")", at, line_end)
+            and text.count("{", at, line_end) == text.count("}", at, line_end) + 1
+        )
 
     def _brace_behind_shape(self, at: int) -> int:
         """Where the body opens whose result has the shape at `at`."""
@@ -300,7 +315,7 @@ class HloText(HloProgram):
 
     def _entry(self, lines: re.Pattern[str]) -> Iterator[TextSite]:
         """The instructions of the entry computation; where there is one a line, those that `lines` finds."""
-        entry = next((one for one in self.computations() if one.is_entry), None)
+        entry = self._last_entry or next((one for one in self.computations() if one.is_entry), None)
         if entry is None:
             return
         if entry.end < 0:

@@ -162,9 +162,19 @@ class TextSite(HloSite):
         return self.sharding_at >= 0
 
     @property
+    def has_carriers(self) -> bool:
+        """Whether Shardy's attributes are among its frontend attributes."""
+        text = self._program.text
+        # Where the attributes are not read yet, the instruction is one line.
+        end = self._attributes[1] if self._attributes else text.find("\n", self.start)
+        if text.find(SHARDY, self.start, end if end >= 0 else len(text)) < 0:
+            return False
+        return any(key.startswith(SHARDY) for key in self.entries)
+
+    @property
     def is_carrier(self) -> bool:
         """Whether it has a sharding of either kind."""
-        return self.sharding_at >= 0 or any(key.startswith(SHARDY) for key in self.entries)
+        return self.sharding_at >= 0 or self.has_carriers
 
     @property
     def sharding(self) -> HloSharding | None:

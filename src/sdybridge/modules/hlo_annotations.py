@@ -1,0 +1,184 @@
+"""The annotations of an HLO program, as text or as a proto: of instructions, and of fields of the module."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.annotations import CARRIER, HLO, Annotation
+from sdybridge.modules.carriers import MESHES
+from sdybridge.modules.hlo_text import HloText
+from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sdybridge.hlo import HloSharding
+    from sdybridge.modules.carriers import Carrier
+    from sdybridge.modules.hlo_program import HloProgram, HloSite
+
+    Shardings = tuple[TensorShardingAttr | HloSharding, ...]
+
+
+class HloAnnotations:
+    """An HLO program: its meshes, and what it says about its values.
+
+    >>> from sdybridge.source import Source
+    >>> program = HloAnnotations(HloText(Source('''HloModule m
+    ...
+    ... ENTRY main {
+    ...   ROOT a = f32[8,8]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+    ... }
+    ... ''')))
+    >>> [(one.scope, one.name, str(one.shape), str(one.local_shape)) for one in program.annotations()]
+    [('main', 'a', 'f32[8,8]', 'f32[4,8]')]
+    """
+
+    def __init__(
+        self,
+        program: HloProgram,
+        target: Target = Target.CURRENT,
+        *,
+        errors: list[SdyBridgeError] | None = None,
+    ) -> None:
+        """Reads nothing yet.
+
+        Args:
+            program: The program.
+            target: Whose grammar to follow for Shardy's attributes.
+            errors: Where to put the errors about single shardings, which are then passed over; None raises
+                the first one.
+        """
+        self.program = program
+        self._target = target
+        self._errors = errors
+        self._carried: dict[str, Shardings] = {}  # each distinct text is read once
+
+    @property
+    def format(self) -> str:
+        """`HLO text` or `HLO proto`."""
+        return "HLO text" if isinstance(self.program, HloText) else "HLO proto"
+
+    @property
+    def name(self) -> str:
+        """The name of the module."""
+        return self.program.name
+
+    @property
+    def num_partitions(self) -> int | None:
+        """The `num_partitions` of the module."""
+        return self.program.num_partitions
+
+    @functools.cached_property
+    def meshes(self) -> Mapping[str, MeshAttr]:
+        """The meshes that ride along in the frontend attributes of the module."""
+        with self._errors_kept():
+            carrier = self.program.carrier(MESHES)
+            found = carrier.parse(target=self._target) if carrier else {}
+            return found if isinstance(found, dict) else {}
+        return {}
+
+    def annotations(self) -> Iterator[Annotation]:
+        """Every value with a sharding, in the order of the program.
+
+        Raises:
+            ParseError: The program or a sharding in it is malformed.
+            ProtoError: As `ParseError`.
+            VerificationError: A sharding does not fit the shape that it is on.
+        """
+        for site in self.program.sites():
+            with self._errors_kept():
+                yield from self._of_site(site)
+
+    def tallies(self) -> Iterator[tuple[Annotation, int]]:
+        """One annotation for all that differ in their names only, and how many these are.
+
+        Raises:
+            SdyBridgeError: As `annotations`.
+        """
+        first: dict[tuple[object, ...], HloSite] = {}
+        counts: Counter[tuple[object, ...]] = Counter()
+        for site in self.program.sites():
+            with self._errors_kept():
+                carrier = site.carrier(CARRIER) if site.has_carriers else None
+                # Each distinct sharding is one object.
+                key: tuple[object, ...] = id(site.sharding), carrier and carrier.text, site.shape
+                counts[key] += 1
+                first.setdefault(key, site)
+        for key, site in first.items():
+            with self._errors_kept():
+                for one in self._of_site(site):
+                    yield one, counts[key]
+
+    def inputs(self) -> list[Annotation]:
+        """The tensors of the entry computation's parameters, those without a sharding too."""
+        return [one for site in self.program.inputs() for one in self._every_tensor(site)]
+
+    def outputs(self) -> list[Annotation]:
+        """The tensors of the entry computation's root, those without a sharding too."""
+        root = self.program.output()
+        return [] if root is None else self._every_tensor(root)
+
+    def _every_tensor(self, site: HloSite) -> list[Annotation]:
+        with self._errors_kept():
+            found = list(self._of_site(site))
+            if found:  # its own Shardy sharding says most
+                carriers = {one.carrier for one in found}
+                wanted = CARRIER if CARRIER in carriers else HLO
+                return [one for one in found if one.carrier == wanted]
+        tensors = site.tensors or ()
+        return [
+            Annotation("", site.computation, name, site.opcode, shape, None, None, site.offset)
+            for name, shape in zip(_names(site, len(tensors)), tensors, strict=True)
+        ]
+
+    def _of_site(self, site: HloSite) -> Iterator[Annotation]:
+        if site.has_sharding:
+            site.verify()
+            sharding = site.sharding
+            if sharding is not None:
+                shardings = sharding.tuple_elements if sharding.is_tuple else (sharding,)
+                yield from self._leaves(site, HLO, shardings)
+        carrier = site.carrier(CARRIER) if site.has_carriers else None
+        if carrier is not None:
+            yield from self._leaves(site, CARRIER, self._carried_shardings(carrier))
+
+    def _leaves(self, site: HloSite, carrier: str, shardings: Shardings) -> Iterator[Annotation]:
+        tensors = site.tensors
+        if tensors is None or (len(shardings) != 1 and len(shardings) != len(tensors)):
+            tensors = (None,) * len(shardings)  # type: ignore[assignment]  # of shapes that are not known
+        elif len(shardings) == 1:
+            shardings *= len(tensors)  # one for all
+        names = _names(site, len(shardings))
+        for name, shape, sharding in zip(names, tensors or (), shardings, strict=True):
+            mesh = None
+            if isinstance(sharding, TensorShardingAttr):
+                ref = sharding.mesh_or_ref
+                mesh = ref if isinstance(ref, MeshAttr) else self.meshes.get(ref)
+            yield Annotation(carrier, site.computation, name, site.opcode, shape, sharding, mesh, site.offset)
+
+    def _carried_shardings(self, carrier: Carrier) -> Shardings:
+        found = self._carried.get(carrier.text)
+        if found is None:
+            value: Any = carrier.parse(target=self._target)
+            found = value.shardings if isinstance(value, TensorShardingPerValueAttr) else (value,)
+            self._carried[carrier.text] = found
+        return found
+
+    @contextlib.contextmanager
+    def _errors_kept(self) -> Iterator[None]:
+        try:
+            yield
+        except SdyBridgeError as error:
+            if self._errors is None:
+                raise
+            self._errors.append(error)
+
+
+def _names(site: HloSite, count: int) -> list[str]:
+    """What to call the tensors of a site: `name`, or `name{0}`, `name{1}`."""
+    return [site.name] if count == 1 else [f"{site.name}{{{i}}}" for i in range(count)]
