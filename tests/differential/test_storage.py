@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 2000
+CLASSIC = ROOT / ".venv-classic" / "bin" / "python"
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/mem").exists(), reason="this system has no /proc/PID/mem"
@@ -118,9 +120,18 @@ class Held(NamedTuple):
 
 @pytest.fixture(scope="module")
 def held() -> Iterator[Held]:
-    command = [sys.executable, "-m", "tests.differential.live", "held", "200"]
+    yield from holding(Path(sys.executable), "held", 200)
+
+
+def holding(python: Path, seed: str, count: int) -> Iterator[Held]:
+    """Another process, as long as it is needed."""
     process = subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        [python, "-m", "tests.differential.live", seed, str(count)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     )
     assert process.stdin
     assert process.stdout
@@ -137,6 +148,19 @@ def test_another_process(held: Held) -> None:
     with ProcessMemory(held.pid) as memory:
         for address, text in held.attributes.items():
             assert str(read_attribute(memory, address)) == text
+
+
+@needs_proc
+@pytest.mark.slow
+def test_the_older_release() -> None:
+    """The storages of jaxlib 0.6.2 are laid out alike."""
+    if not CLASSIC.exists():
+        pytest.fail(f"{CLASSIC} is missing: run `make test-all`, which creates it")
+    for old in holding(CLASSIC, "old", 3000):
+        with ProcessMemory(old.pid) as memory:
+            for address, text in old.attributes.items():
+                assert str(read_attribute(memory, address)) == text
+        assert len(old.attributes) > 2000
 
 
 @needs_proc

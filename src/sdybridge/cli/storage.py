@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sdybridge.storage import Build, Layout
 
 
-_COLUMNS = 100
+_COLUMNS = 80
 
 
 class Address(click.ParamType[int]):
@@ -73,7 +73,8 @@ def layout(type_name: str | None, build: Build, *, in_json: bool) -> None:
     """Show the fields of a struct with their offsets, and a picture of it.
 
     TYPE is a class such as MeshAttr, a name such as sdy.mesh or mesh, or one of AbstractAttribute, Dialect,
-    HloSharding and OpSharding. Without it, all are shown.
+    HloSharding and OpSharding. Without it, all are shown. In pictures, `b` is one byte that is 0 or 1, and
+    dots are padding that holds anything.
 
     \b
     Examples:
@@ -156,21 +157,19 @@ def _names(layout: Layout) -> set[str]:
 def _describe(layout: Layout, build: Build) -> Iterator[str]:
     size = "of unknown size" if layout.size is None else plural(layout.size, "byte")
     yield click.style(f"{layout.cls} ({layout.name}), {size}", bold=True)
-    if layout.note:
-        yield layout.note
+    yield from textwrap.wrap(layout.note, _COLUMNS)
     yield ""
     rows = [table_columns(field, class_names(build)) for field in layout.fields]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    columns = max(len(row[2]) for row in rows)
     for offset, width, name, kind, note in rows:
-        row = f"  {offset:<{widths[0]}}  {width:>{widths[1]}}  {name:<{widths[2]}}  {kind:<{widths[3]}}  "
-        lines = textwrap.wrap(note, max(30, _COLUMNS - len(row))) or [""]
-        yield f"{row}{lines[0]}".rstrip()
-        yield from (" " * len(row) + line for line in lines[1:])
+        yield f"  {offset}  {width:>2}  {name:<{columns}}  {kind}"
+        yield from (f"             {line}" for line in textwrap.wrap(note, _COLUMNS - 13))
     yield ""
     yield from picture(layout)
-    for confidence, names in confidences(layout).items():
-        which = ", ".join(names) if len(confidences(layout)) > 1 else "all"
-        yield f"{confidence.name.lower()} ({confidence.value}): {which}"
+    known = confidences(layout)
+    for confidence, names in known.items():
+        which = "" if len(known) == 1 else f"{', '.join(names)}: "
+        yield from textwrap.wrap(f"{which}{confidence.name.lower()}, {confidence.value}", _COLUMNS)
 
 
 def _as_json(layout: Layout) -> dict[str, object]:

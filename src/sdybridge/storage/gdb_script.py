@@ -19,11 +19,13 @@ if sys.version_info < (3, 11):  # noqa: UP036  (gdb brings a Python of its own)
         f"sdybridge needs a gdb with Python 3.11 or newer; this one has {sys.version.split()[0]}"
     )
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # this sdybridge, whatever else is installed
 
 from sdybridge.errors import StorageError
 from sdybridge.storage.debugger import describe, is_handle, is_storage, summary
 from sdybridge.storage.memory import unreadable
+
+del sys.path[0]  # what else is there is of another Python
 
 _USAGE = "usage: sdy-print ADDRESS, where ADDRESS is any expression, such as 0x7fff1230 or *(void**)$rdi"
 

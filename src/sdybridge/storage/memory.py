@@ -81,7 +81,7 @@ class ProcessMemory:
     def __init__(self, pid: int | None = None) -> None:
         self._pid = os.getpid() if pid is None else pid
         try:
-            self._file = os.open(f"/proc/{self._pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+            self._file = os.open(f"/proc/{self._pid}/mem", os.O_RDONLY)
         except (FileNotFoundError, ProcessLookupError):
             has_proc = os.path.exists("/proc/self/mem")  # noqa: PTH110  (it is asked once, of a fixed path)
             raise StorageError(

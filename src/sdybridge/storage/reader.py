@@ -57,8 +57,8 @@ REDUCTION_OPS = (ReductionOp.SUM, ReductionOp.MAX, ReductionOp.MIN)
 MOST_ELEMENTS = 1 << 20
 """The longest list of attributes."""
 
-MOST_BYTES = 1 << 28
-"""How much is read for one attribute: 32 Mi device ids."""
+MOST_BYTES = 1 << 26
+"""How large an attribute is, what is pointed to twice counted twice: 8 Mi device ids."""
 
 MOST_CHARACTERS = 1 << 20
 """The longest name, in bytes."""
@@ -88,7 +88,7 @@ def read_attribute(memory: Memory, address: int, *, build: Build = CURRENT) -> A
         build: Whose layouts to read by.
 
     Raises:
-        StorageError: No Shardy attribute is there, or a part of it is not one.
+        StorageError: No Shardy attribute is there, or a part of it is not one, or it is larger than 64 MiB.
 
     >>> from sdybridge.storage import write_attribute
     >>> image = write_attribute(AxisRefAttr.sub("x", 1, 2), base=0x7F00)
@@ -98,6 +98,8 @@ def read_attribute(memory: Memory, address: int, *, build: Build = CURRENT) -> A
     Traceback (most recent call last):
     sdybridge.errors.StorageError: no attribute is at 0x7f08: the word there, 0x7f20, is no record of a class
     note: a name of 0 bytes
+
+    Source: mlir/IR/AttributeSupport.h, `AbstractAttribute`; section A of the reference.
     """
     return cast("Attribute", _Reader(memory, build).attribute(address, tuple(CLASSES), _nowhere(address)))
 
@@ -164,13 +166,13 @@ def shown_path(path: Path) -> str:
 class _Reader:
     """Reads one attribute; what it has read is read once, however often it is pointed to."""
 
-    __slots__ = ("_build", "_bytes_left", "_done", "_memory", "_open", "_types")
+    __slots__ = ("_build", "_done", "_memory", "_open", "_size", "_types")
 
     def __init__(self, memory: Memory, build: Build) -> None:
         self._memory = memory
         self._build = build
-        self._bytes_left = MOST_BYTES
-        self._done: dict[int, object] = {}
+        self._size = 0
+        self._done: dict[int, tuple[object, int]] = {}
         self._open: set[int] = set()
         self._types: dict[int, str] = {}
 
@@ -184,12 +186,15 @@ class _Reader:
             )
             raise place.error(f"at {address:#x} is `{name}`, not {wanted}")
         if address in self._done:
-            return self._done[address]
+            value, size = self._done[address]
+            self._count(size, place)
+            return value
         if address in self._open:
             raise place.error(f"{address:#x} leads back to itself")
         if len(self._open) == MOST_LEVELS:
             raise place.error(f"{address:#x} is more than {MOST_LEVELS} levels deep")
         self._open.add(address)
+        before = self._size
         here = _Place(layout, None, address, place.path)
         raw = self.read(address, size_of(layout), here)
         values = {
@@ -201,18 +206,22 @@ class _Reader:
         }
         value = _build_value(name, values, here)
         self._open.remove(address)
-        self._done[address] = value
+        self._done[address] = value, self._size - before
         return value
 
     def read(self, address: int, size: int, place: _Place) -> bytes:
-        """Bytes that belong to a place, within the limit of all that is read."""
-        self._bytes_left -= size
-        if self._bytes_left < 0:
-            raise place.error(f"the attribute is larger than {MOST_BYTES} bytes")
+        """Bytes that belong to a place."""
+        self._count(size, place)
         try:
             return self._memory.read(address, size)
         except StorageError as error:
             raise place.error(error.message, help=error.help) from None
+
+    def _count(self, size: int, place: _Place) -> None:
+        """Keeps the attribute, and so its text, within the limit, also where little memory spells much."""
+        self._size += size
+        if self._size > MOST_BYTES:
+            raise place.error(f"the attribute is larger than {MOST_BYTES} bytes")
 
     def _type_name(self, address: int, place: _Place) -> str:
         """What the record calls the attribute at an address."""

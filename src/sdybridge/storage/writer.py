@@ -82,6 +82,8 @@ def write_attribute(attr: Attribute, *, base: int = 0x10000, build: Build = CURR
     >>> image = write_attribute(SubAxisInfoAttr(2, 4), base=0x1000)
     >>> image.read(image.base + 0x10, 8)  # its size
     b'\x04\x00\x00\x00\x00\x00\x00\x00'
+
+    Source: the `...AttrStorage` structs that mlir-tblgen makes of shardy/dialect/sdy/ir/attrs.td.
     """
     if base % 8 or not 0 < base < 1 << 62:
         raise StorageError(

@@ -109,7 +109,7 @@ def test_a_whole_message() -> None:
         (ORDERED, f"device_ids of MeshAttr {ORDERED[9:]}", "[0]", 7,
          "device id 7 is too large"),
         (ORDERED, f"MeshAttr {ORDERED[9:]}", "device_ids, length",
-         2**26, "the length is 67108864, and no more than 33554432 are read"),
+         2**26, "the length is 67108864, and no more than 8388608 are read"),
         ('#sdy<all_to_all_param{"x"}: 0->1>', 'AllToAllParamAttr {"x"}: 0->1', "axes, length", 0,
          "an all-to-all moves at least one axis"),
     ],
@@ -182,6 +182,22 @@ def test_many_pointers_to_one_attribute_are_read_once() -> None:
     memory = BytesMemory(BASE, bytes(data) + struct.pack("<Q", pointer) * count)
     found = read_attribute(memory, BASE)
     assert len(found.shardings) == count  # type: ignore[attr-defined]
+
+
+def test_little_memory_that_spells_much() -> None:
+    """A million shardings of a million dimensions: as text, it would be larger than any disk."""
+    image = write_attribute(parse_attribute('#sdy.sharding_per_value<[<@mesh, [{"x"}]>]>'), base=BASE)
+    data = bytearray(image.data)
+    count, end = 1 << 20, BASE + len(data)
+    [sharding] = struct.unpack_from("<Q", data, struct.unpack_from("<Q", data, 0x08)[0] - BASE)
+    [dimension] = struct.unpack_from(
+        "<Q", data, struct.unpack_from("<Q", data, sharding + 0x10 - BASE)[0] - BASE
+    )
+    struct.pack_into("<QQ", data, 0x08, end, count)
+    struct.pack_into("<QQ", data, sharding + 0x10 - BASE, end + 8 * count, count)
+    lists = struct.pack("<Q", sharding) * count + struct.pack("<Q", dimension) * count
+    with pytest.raises(StorageError, match="the attribute is larger than 67108864 bytes"):
+        read_attribute(BytesMemory(BASE, bytes(data) + lists), BASE)
 
 
 def test_texts() -> None:
