@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.unit.hlo.notation import build, ints
 
 from sdybridge import hlo
-from sdybridge.hlo import HloSharding, OpShardingType
+from sdybridge.errors import VerificationError
+from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment
 from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def cases(name: str) -> list[tuple[str, str]]:
@@ -35,6 +41,36 @@ def test_repr_evaluates_to_the_same(given: str, expected: str) -> None:
     again = eval(repr(sharding), dict(vars(hlo)))
     assert again == sharding
     assert str(again) == expected
+
+
+def answer(question: str) -> object:
+    names = {kind.name: kind for kind in OpShardingType}
+    return eval(
+        question,
+        {
+            **names,
+            "F": HloSharding.from_string,
+            "flat_tuple": HloSharding.flat_tuple,
+            "iota": HloSharding.iota_tile,
+            "listed": listed,
+        },
+    )
+
+
+def listed(devices: list[object], types: Sequence[OpShardingType] = ()) -> HloSharding:
+    grid = TileAssignment.from_array(np.array(devices))
+    return HloSharding.subgroup(grid, types) if types else HloSharding.tile(grid)
+
+
+@pytest.mark.parametrize(("given", "expected"), cases("answers"))
+def test_answer(given: str, expected: str) -> None:
+    assert str(answer(given)) == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), cases("refused"))
+def test_refused(given: str, expected: str) -> None:
+    with pytest.raises(VerificationError, match="^" + re.escape(expected)):
+        answer(given)
 
 
 @pytest.mark.parametrize(("given", "expected"), cases("proto"))

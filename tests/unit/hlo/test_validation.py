@@ -56,6 +56,13 @@ def test_accepted(text: str, shape: Any, num_devices: int | None) -> None:
             "sharding-rank",
             "the grid tiles 2 dimensions, but the tensor has rank 3",
         ),
+        (
+            "{devices=[2,1,2]<=[4] last_tile_dim_replicate}",
+            [8],
+            4,
+            "sharding-rank",
+            "the grid tiles 2 dimensions, but the tensor has rank 1",
+        ),
         ("{devices=[2,2]<=[4]}", [8, 8], 8, "device-count", "the grid has 4 devices, but there are 8"),
         ("{devices=[2,2]0,1,2,3}", [8, 8], 8, "device-count", "the grid has 4 devices, but there are 8"),
         ("{devices=[2,2]0,1,2,2}", [8, 8], 4, "device-id", "device 2 is listed more than once"),
