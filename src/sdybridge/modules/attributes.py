@@ -21,7 +21,7 @@ from sdybridge.modules.lexer import (
     type_end,
 )
 from sdybridge.modules.splice import splice, whole_line
-from sdybridge.source import utf8
+from sdybridge.source import Span, utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +67,18 @@ def find_type_aliases(text: str) -> Mapping[str, str]:
         of_type = text[hit.end() : type_end(text, hit.end())]
         types["!" + hit[1]] = types.get(of_type, of_type)
     return types
+
+
+def type_alias_spans(text: str) -> dict[str, Span]:
+    r"""Where the types stand that the type aliases of `text` define, by name with the `!`.
+
+    >>> type_alias_spans("!t = i32")
+    {'!t': Span(start=5, end=8)}
+    """
+    return {
+        "!" + hit[1]: Span(hit.end(), type_end(text, hit.end()))
+        for hit in _definitions(_TYPE_DEFINITION, text)
+    }
 
 
 def _definitions(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

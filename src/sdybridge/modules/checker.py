@@ -28,7 +28,7 @@ from sdybridge.sdy.suggestions import closest
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sdybridge.errors import Path
     from sdybridge.modules.context import Context
@@ -72,7 +72,7 @@ class Checker:
         self.text = tree.source.text
         self.tree = tree
         self.target = target
-        self.aliases = {
+        self.aliases: Mapping[str, str] = {
             name[1:]: self.text[span.start : span.end]
             for name, span in tree.aliases.items()
             if name.startswith("#")

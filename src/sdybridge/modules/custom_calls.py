@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import ConversionError
 from sdybridge.modules.attributes import Aliases, expanded, find_type_aliases
 from sdybridge.modules.dictionary import find_entry, read_dictionary
-from sdybridge.modules.enclosing import Enclosing
 from sdybridge.modules.lexer import (
     SUFFIX_ID,
     TRIVIA,
@@ -27,6 +26,7 @@ from sdybridge.modules.lexer import (
     type_end,
     unescape,
 )
+from sdybridge.modules.regions import Regions
 from sdybridge.modules.splice import location_end, removal, splice
 from sdybridge.source import Source, Span
 
@@ -85,7 +85,7 @@ def export_custom_calls(text: str) -> str:
     ):
         return text
     aliases = Aliases(text)
-    regions = _Regions(text)
+    regions = Regions(text)
     edits: list[Edit] = []
     for call in _custom_calls(text, aliases):
         if call.target in _CALLBACKS:
@@ -167,7 +167,7 @@ def _target(text: str, brace: int, aliases: Mapping[str, str]) -> str:
     return unescape(value) if value.startswith('"') else ""
 
 
-def _retuple(text: str, call: CustomCall, number: int, regions: _Regions) -> Iterator[Edit]:
+def _retuple(text: str, call: CustomCall, number: int, regions: Regions) -> Iterator[Edit]:
     """Let a callback whose one result is used return a tuple, and unpack it behind."""
     result = _result(text, call)
     signature = _result_type(text, call) if result else None
@@ -236,27 +236,7 @@ def _indent(text: str, start: int) -> str:
     return before if before.isspace() else ""
 
 
-class _Regions:
-    """Answers where the region around an offset ends, for offsets that only grow."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._enclosing = Enclosing(text)
-        self._last = 0
-        self._ends: dict[int, int] = {}  # by the brace; many calls stand in one region
-
-    def end(self, at: int) -> int:
-        """Where the innermost region around `at` ends; -1 if there is none."""
-        brace = self._enclosing.bracket(at, self._last)
-        self._last = at
-        if brace < 0 or self._text[brace] != "{":
-            return -1
-        if brace not in self._ends:
-            self._ends[brace] = matching_bracket(self._text, brace)
-        return self._ends[brace]
-
-
-def _is_used(text: str, value: Span, types: Span, regions: _Regions) -> bool:
+def _is_used(text: str, value: Span, types: Span, regions: Regions) -> bool:
     """Whether the value is named again in the region around it, or before the next function."""
     code = types.end
     end = regions.end(value.start)

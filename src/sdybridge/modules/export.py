@@ -34,7 +34,8 @@ class ExportResult(ConvertedModule):
         shardings: Every distinct sharding, most frequent first.
         operations: How many Shardy operations of each name were rewritten or removed.
         meshes: The meshes that the program declared, by name.
-        added: How many control-flow operations got the `{replicated}` that XLA gives to those without.
+        added: How many operations got a sharding that had none: control flow, which XLA gives `{replicated}`,
+            and what stands in manual computations.
     """
 
     added: int
@@ -84,10 +85,11 @@ def export_module(
         export, new = export_shardings(source, target, constraints, progress)
     except ParseError as error:
         raise _located(error, source) from None
-    added = 0
+    added = export.added
     try:
         if add_missing_sharding_to_control_flow:
-            new, added = add_missing_shardings(new)
+            new, more = add_missing_shardings(new)
+            added += more
         new = export_custom_calls(new)
     except (ParseError, ConversionError) as error:
         raise _placed(error, source) from None

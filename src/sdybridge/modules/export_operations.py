@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
+from sdybridge.modules.computations import statement_start
 from sdybridge.modules.dictionary import read_dictionary
 from sdybridge.modules.lexer import (
     SUFFIX_ID,
@@ -17,10 +18,12 @@ from sdybridge.modules.lexer import (
     skip_trivia,
     type_end,
 )
-from sdybridge.modules.signature import results_of_generic
+from sdybridge.modules.reader import parse_one
+from sdybridge.modules.sdy_operations import read_parameters
+from sdybridge.modules.signature import results_of_generic, sharding_rank
 from sdybridge.modules.sites import SiteKind
-from sdybridge.modules.splice import statement
-from sdybridge.sdy import TensorShardingAttr, parse_prefix
+from sdybridge.modules.splice import statement, whole_line
+from sdybridge.sdy import DimensionShardingAttr, TensorShardingAttr, parse_prefix
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
@@ -30,7 +33,13 @@ if TYPE_CHECKING:
 CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
 """The operations that say how one value is laid out, and nothing else."""
 
+COMPUTATIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
+"""The operations with a body."""
+
 _COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"})
+_FORWARDING = frozenset({"sdy.all_reduce", "sdy.data_flow_edge", "sdy.propagation_barrier"})
+"""The operations whose operand takes the place of the result."""
+
 _OPERAND = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}(#\d++))?")
 _OUT_SHARDING = re.compile(rf"out_sharding{TRIVIA}={TRIVIA}")
 _GROUP = re.compile(rf"%{SUFFIX_ID}(?:{TRIVIA}#\d++)?{TRIVIA}group_id{TRIVIA}={TRIVIA}\d++")
@@ -57,6 +66,11 @@ def export_operation(export: ShardingExport, site: Site) -> int:
     """
     kind, name, start, end, _ = site
     generic = kind is SiteKind.GENERIC_OPERATION
+    if name == "sdy.return" and export.computations:
+        return export.computations.terminator(site, end)
+    export.operations[name] += 1
+    if name in COMPUTATIONS and export.computations:
+        return export.computations.enter(site)
     if name == "sdy.mesh":
         return _remove_mesh(export, start)
     if name == "sdy.constant":
@@ -65,6 +79,8 @@ def export_operation(export: ShardingExport, site: Site) -> int:
         return end
     if name == "sdy.sharding_group":
         return _remove_group(export, start, end, generic=generic)
+    if name in _FORWARDING:
+        return _forward(export, start)
     if name in CONSTRAINTS or name in _COLLECTIVES:
         return _generic_copy(export, start, end) if generic else _copy(export, name, start, end)
     raise ConversionError(
@@ -105,6 +121,20 @@ def _remove_group(export: ShardingExport, start: int, end: int, *, generic: bool
     return last
 
 
+def _forward(export: ShardingExport, start: int) -> int:
+    """`%1 = sdy.propagation_barrier %0 ...`: what uses the result uses the operand now."""
+    text = export.text
+    operation = parse_one(export.source, statement_start(text, start))
+    read_parameters(export.checker, operation)
+    results, operands = operation.results, operation.operands
+    if len(operands) != 1 or [count for _, count in results] not in ([1], []):
+        raise parse_error(text, start, f"{operation.name} takes one value and returns one")
+    first, last = whole_line(text, operation.start, operation.end)
+    export.replace(first, last, "")
+    export.append("", [(name, -1, operands[0]) for name, _ in results])
+    return last
+
+
 def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
     """`sdy.reshard %a <...> {...} : T` and the collectives, `sdy.all_gather [...] %a out_sharding=<...> : T`.
 
@@ -138,6 +168,7 @@ def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
     at_type = _type_behind(text, after)
     end = type_end(text, at_type)
     of_type = text[at_type:end]
+    attr = _of_scope(export, attr, at, of_type)
     converted = export.convert(attr, at, [of_type])
     head, tail = export.copy(converted, text[at:after], of_type)
     export.replace(start, end, f"{head}{operand[1]}{operand[2] or ''}{tail}")
@@ -168,7 +199,9 @@ def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     )
     if text.startswith("(", at_type):
         at_type = skip_trivia(text, at_type + 1)
-    converted = export.convert(attr, sharding.start, [text[at_type : type_end(text, at_type)]])
+    of_type = text[at_type : type_end(text, at_type)]
+    attr = _of_scope(export, attr, sharding.start, of_type)
+    converted = export.convert(attr, sharding.start, [of_type])
     name = '"mhlo.copy"'
     properties = ""
     if export.constraints is ConstraintForm.CUSTOM_CALL:
@@ -177,6 +210,14 @@ def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
     new = f"{name}{arguments}{properties} {{{converted.attribute}}} "
     export.replace(start, after, new)
     return after
+
+
+def _of_scope(export: ShardingExport, attr: TensorShardingAttr, at: int, of_type: str) -> TensorShardingAttr:
+    """The sharding; in a manual computation, instead of one without axes on another mesh, one on its own."""
+    if not export.scope or not export.is_foreign(attr, at=at):
+        return attr
+    closed = [DimensionShardingAttr((), is_closed=True)] * (sharding_rank(of_type) or 0)
+    return TensorShardingAttr(export.scope.mesh, closed)
 
 
 def _type_behind(text: str, at: int) -> int:

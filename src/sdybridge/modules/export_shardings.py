@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh, verify_for_export
-from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.annotated import Dictionaries
 from sdybridge.modules.attributes import Aliases, attribute_end, expanded, quote
+from sdybridge.modules.computations import ManualScope, outline_checker
 from sdybridge.modules.contexts import (
     LongLines,
     PlainLines,
@@ -24,9 +26,13 @@ from sdybridge.modules.contexts import (
 from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
+from sdybridge.modules.export_computations import ComputationExport
 from sdybridge.modules.export_operations import CONSTRAINTS, ConstraintForm, export_operation
 from sdybridge.modules.lexer import SYMBOL, matching_bracket, parse_error, symbol_name
+from sdybridge.modules.manual_calls import of_all
 from sdybridge.modules.meshes import find_meshes
+from sdybridge.modules.renaming import Renamed, rename
+from sdybridge.modules.result_types import expand_type
 from sdybridge.modules.signature import result_types, sharding_rank, value_type
 from sdybridge.modules.sites import (
     ARGUMENT,
@@ -38,7 +44,9 @@ from sdybridge.modules.sites import (
     read_site,
 )
 from sdybridge.modules.splice import removal
+from sdybridge.modules.types import rank_of
 from sdybridge.sdy import (
+    DimensionShardingAttr,
     ManualAxesAttr,
     TensorShardingAttr,
     TensorShardingPerValueAttr,
@@ -51,6 +59,7 @@ from sdybridge.target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from sdybridge.modules.checker import Checker
     from sdybridge.modules.sites import Site
     from sdybridge.sdy import MeshAttr
 
@@ -59,6 +68,22 @@ _BEFORE_KEY = frozenset(" {,\n")
 _REPEATED = frozenset({"value", "values", "rule"})
 _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
+
+
+Contexts = dict[tuple[str, str], ConvertedSharding]
+"""What was converted, by the types and the text."""
+
+Copies = dict[tuple[str, str], tuple[ConvertedSharding, str, str]]
+"""What constraints became, by the type and the text: the sharding, and what stands around the operand."""
+
+
+class Part(NamedTuple):
+    """What is written of one part of the text, and what is manual in it."""
+
+    pieces: list[str]
+    end: int
+    renamed: list[tuple[int, tuple[str, int, str]]]
+    scope: ManualScope | None
 
 
 class _LateMesh(Exception):  # noqa: N818  (no error)
@@ -97,18 +122,25 @@ class ShardingExport:
         self.target = target
         self.constraints = constraints
         self.operations: Counter[str] = Counter()
+        self.added = 0  # shardings of operations that had none
+        self.computations: ComputationExport | None = None
         self.has_aliases = False
         self.aliases = Aliases(source.text)
         self.meshes = find_meshes(source, -1 if all_meshes else self.text.find("func.func"))
         self._all_meshes = all_meshes
-        self._pieces: list[str] = []  # the new text
+        self.pieces: list[str] = []  # the new text
+        self.scope: ManualScope | None = None  # what is manual here
         self._end = 0  # where the part of the old text ends that the pieces stand for
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
         self._dictionaries = Dictionaries(source)
         self._enclosing = Enclosing(source.text)
         self._long_lines = LongLines(source.text, ARGUMENT)
-        self._contexts: dict[tuple[str, str], ConvertedSharding] = {}  # by the types and the text
-        self._copies: dict[tuple[str, str], tuple[ConvertedSharding, str, str]] = {}
+        self._renamed: list[tuple[int, tuple[str, int, str]]] = []  # values, by the number of pieces before
+        self._known: dict[ManualScope | None, tuple[Contexts, Copies]] = {}
+        self._set_scope(None)
+        self._attributes: dict[tuple[object, ...], str] = {}
+        self._stem = "manual_"
+        self._names = 0
 
     @functools.cached_property
     def replica_group_meshes(self) -> frozenset[str]:
@@ -116,6 +148,11 @@ class ShardingExport:
         if "replica_group_mesh_axes" not in self.text:
             return frozenset()
         return frozenset(map(symbol_name, _REPLICA_GROUP_MESH.findall(self.text)))
+
+    @functools.cached_property
+    def checker(self) -> Checker:
+        """What verifies single operations of the text."""
+        return outline_checker(self.source, self.target, self.aliases)
 
     @property
     def shardings(self) -> tuple[ConvertedSharding, ...]:
@@ -125,19 +162,22 @@ class ShardingExport:
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
         at, end = 0, code_end(self.text)
+        if "sdy.manual_computation" in self.text or "sdy.named_computation" in self.text:
+            self.computations = ComputationExport(self)
+            return self.computations.run(progress)
         while at < end:
-            at = self._scan(at, end, progress)
-        return "".join([*self._pieces, self.text[self._end :]])
+            at = self.scan(at, end, progress)
+        return self._join(len(self.text))
 
     def declares_late_meshes(self) -> bool:
         """Whether the text may declare meshes that were not looked for."""
         function = self.text.find("func.func")
         return not self._all_meshes and function >= 0 and self.text.find("sdy.mesh", function) >= 0
 
-    def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
+    def scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
         text = self.text
-        pieces, plain = self._pieces, PlainLines(text, end).start
+        pieces, plain = self.pieces, PlainLines(text, end).start
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last thing stood in, if that was a key
@@ -164,7 +204,7 @@ class ShardingExport:
                         brace = -1
                         continue
                 elif kind in _REPEATED:
-                    if kind == "value" and self._signature(clear, start):
+                    if kind == "value" and self._signature(clear, start, end):
                         return self._end
                     if self._repeat(hit, start, clear):
                         done = self._end
@@ -186,17 +226,20 @@ class ShardingExport:
                 self.has_aliases = True
                 done = code
             else:
-                self.operations[site.name] += 1
                 done = export_operation(self, site)
+                if self.pieces is not pieces:  # a computation opens, and what follows is a part of its own
+                    return done
         return end
 
-    def _signature(self, start: int, at: int) -> bool:
+    def _signature(self, start: int, at: int, end: int) -> bool:
         """Convert the rest of a long line from `start` on as a whole, unless it needs a closer look."""
         parts = self._long_lines.split(start, at)
         if parts is None:
             return False
         text = self.text
         line_end = text.find("\n", at)
+        if line_end > end:
+            return False
         types, values = parts[1::4], parts[3::4]
         if "mhlo.sharding" in "".join(parts[2::4]):
             return False
@@ -229,8 +272,44 @@ class ShardingExport:
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Let `new` take the place of `text[start:end]`, which must lie behind all replaced before."""
-        self._pieces += (self.text[self._end : start], new)
+        self.pieces += (self.text[self._end : start], new)
         self._end = end
+
+    def append(self, new: str, renamed: Sequence[tuple[str, int, str]] = ()) -> None:
+        """Write new text; from there on, others take the place of the values `renamed`."""
+        self.pieces.append(new)
+        self._renamed += [(len(self.pieces), value) for value in renamed]
+
+    def begin(self, start: int, scope: ManualScope | None) -> Part:
+        """Write what follows from `start` on apart from the rest; return what was under way."""
+        part = Part(self.pieces, self._end, self._renamed, self.scope)
+        self.pieces, self._end, self._renamed = [], start, []
+        self._set_scope(scope)
+        return part
+
+    def finish(self, end: int, part: Part) -> str:
+        """The new text of the part that ends at `end`; go on with what was under way before it."""
+        new = self._join(end)
+        self.pieces, self._end, self._renamed, scope = part
+        self._set_scope(scope)
+        return new
+
+    def rewind(self) -> None:
+        """Forget where the reading of the text was: it goes on before that."""
+        self._enclosing = Enclosing(self.text)
+        self._long_lines = LongLines(self.text, ARGUMENT)
+
+    def _join(self, end: int) -> str:
+        """The new text up to `end` of the old one."""
+        new = "".join([*self.pieces, self.text[self._end : end]])
+        if not self._renamed:
+            return new
+        starts = [0, *itertools.accumulate(map(len, self.pieces))]
+        return rename(new, [Renamed(starts[piece], *value) for piece, value in self._renamed])
+
+    def _set_scope(self, scope: ManualScope | None) -> None:
+        self.scope = scope
+        self._contexts, self._copies = self._known.setdefault(scope, ({}, {}))
 
     def _repeat(self, hit: re.Match[str], start: int, clear: int) -> bool:
         """Convert what stands in a context seen before; False if it does not.
@@ -321,6 +400,9 @@ class ShardingExport:
     def _convert_results(self, site: Site, brace: int, end: int, attr: TensorShardingPerValueAttr) -> int:
         """Convert the shardings of the results of the operation whose dictionary opens at `brace`."""
         text = self.text
+        if self.is_foreign(*attr.shardings, at=site.end):
+            self._remove_entry(site.start, end)
+            return end
         types = self._result_types(brace, Span(site.end, end), attr)
         rule = RULE_ENTRY.match(text, end)
         end = rule.end() if rule else end
@@ -334,14 +416,66 @@ class ShardingExport:
 
     def copy(self, converted: ConvertedSharding, sharding: str, of_type: str) -> tuple[str, str]:
         """What a constraint of this text and type becomes: what to write before and behind its operand."""
-        entry = f"{{{converted.attribute}}}"
-        if self.constraints is ConstraintForm.CUSTOM_CALL:
-            head, tail = "stablehlo.custom_call @Sharding(", f") {entry} : ({of_type}) -> {of_type}"
-        else:
-            head, tail = "mhlo.copy ", f" {entry} : {of_type}"
+        head, tail = self.copy_of(converted.attribute, of_type)
         if len(self.meshes.scopes) == 1:
             self._copies[of_type, sharding] = converted, head, tail
         return head, tail
+
+    def copy_of(self, attribute: str, of_type: str) -> tuple[str, str]:
+        """A copy of a value of this type with this sharding: what stands before and behind the operand."""
+        if self.constraints is ConstraintForm.CUSTOM_CALL:
+            return "stablehlo.custom_call @Sharding(", f") {{{attribute}}} : ({of_type}) -> {of_type}"
+        return "mhlo.copy ", f" {{{attribute}}} : {of_type}"
+
+    def attribute(self, sharding: TensorShardingAttr, at: int, manual_axes: tuple[str, ...]) -> str:
+        """The dictionary entry for a sharding that does not stand in the text."""
+        key = sharding, manual_axes, self.meshes.scope_index(at)
+        if key not in self._attributes:
+            hlo = convert_to_hlo_sharding(
+                sharding, self.meshes.at(at), manual_axes=manual_axes, target=self.target
+            )
+            text = hlo.to_string(include_metadata=self.target is Target.NEWER, target=self.target)
+            self._attributes[key] = f"mhlo.sharding = {quote(text)}"
+        return self._attributes[key]
+
+    def replicated(self, types: Sequence[str | None], scope: ManualScope, about: Span) -> str:
+        """The dictionary entry for an operation of `scope` without a sharding, by the types of its results.
+
+        Raises:
+            ConversionError: A type is not known, and matters.
+        """
+        text, aliases = self.text, self.checker.tree.aliases
+        shardings = []
+        for of_type in types or ["none"]:
+            rank = rank_of(expand_type(of_type, text, aliases)) if of_type else None
+            if of_type is None and set(scope.axes) != set(self._mesh_axes(scope, about.start)):
+                raise ConversionError(
+                    "the text of an operation in the body does not tell what it returns",
+                    source=self.source,
+                    span=about,
+                )
+            closed = [DimensionShardingAttr((), is_closed=True)] * (rank or 0)
+            shardings.append(TensorShardingAttr(scope.mesh, closed))
+        self.added += 1
+        return of_all([self.attribute(one, about.start, scope.axes) for one in shardings])
+
+    def _mesh_axes(self, scope: ManualScope, at: int) -> tuple[str, ...]:
+        """The axes of the mesh of a manual computation."""
+        return resolve_mesh(TensorShardingAttr(scope.mesh, ()), self.meshes.at(at)).axis_names
+
+    def fresh(self) -> str:
+        """The name of a value that the text does not have."""
+        if not self._names:
+            while f"%{self._stem}" in self.text:
+                self._stem += "_"
+        self._names += 1
+        return f"%{self._stem}{self._names - 1}"
+
+    def is_foreign(self, *shardings: TensorShardingAttr, at: int) -> bool:
+        """Whether shardings without axes are on another mesh than the manual computation around them."""
+        if not self.scope or all(sharding.mesh_or_ref == self.scope.mesh for sharding in shardings):
+            return False
+        return any(not resolve_mesh(sharding, self.meshes.at(at)).axes for sharding in shardings)
 
     def read_all_meshes(self) -> None:
         """Look for meshes in the whole text.
@@ -364,6 +498,7 @@ class ShardingExport:
         manual_axes: tuple[str, ...] = (),
     ) -> ConvertedSharding:
         """Convert the attribute at offset `at` that annotates values of `types` (None: not known)."""
+        manual_axes = manual_axes or (self.scope.axes if self.scope else ())
         shardings = attr.shardings if isinstance(attr, TensorShardingPerValueAttr) else (attr,)
         meshes = self.meshes.at(at)
         if any(isinstance(s.mesh_or_ref, str) and s.mesh_or_ref not in meshes for s in shardings):

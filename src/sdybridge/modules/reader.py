@@ -18,6 +18,7 @@ from sdybridge.modules.lexer import (
     SUFFIX_ID,
     SYMBOL,
     WITH_PARAMETERS,
+    code_until,
     describe,
     matching_bracket,
     parse_error,
@@ -63,6 +64,8 @@ _ALIAS = re.compile(rf"([#!]{SUFFIX_ID}){_GAP}=(?!=){_GAP}")
 _ATTRIBUTE_HEAD = re.compile(
     rf"{STRING}|{SYMBOL}(?:::{SYMBOL})*+|[#!]{SUFFIX_ID}|-?+[0-9][A-Za-z0-9_.]*+|{BARE_ID}"
 )
+_TERMINATOR = re.compile(r'"?(?<![\w$.\-])(?:[A-Za-z_]\w*\.)?return\Z')
+_LONGEST_DIALECT = 100  # characters of a dialect's name
 _FUNCTION = re.compile(rf"{_GAP}(?:(?:public|private|nested){_GAP})?+{SYMBOL}{_GAP}(?=\()")
 
 
@@ -89,6 +92,73 @@ def parse_operations(source: Source | str) -> OperationTree:
         if error.span:
             error.located(source, error.span)
         raise
+
+
+def parse_one(source: Source, start: int) -> Operation:
+    """Reads the operation without regions at `start`.
+
+    Args:
+        source: The text.
+        start: Where the operation's results, or its name, start.
+
+    Raises:
+        ParseError: There is no operation.
+
+    >>> parse_one(Source("%0 = a.b %x : i32"), 0).operands
+    ['%x']
+    """
+    reader = _Reader(source)
+    reader.operation(start)
+    return reader.operations[0] if not reader.open else reader.open[0][0]
+
+
+def parse_outline(source: Source, start: int) -> Operation:
+    """Reads the operation with one region at `start`, and of the region only its arguments and its last line.
+
+    What else is in the region is passed over, so a long one costs little.
+
+    Args:
+        source: The text.
+        start: Where the operation's results, or its name, start.
+
+    Raises:
+        ParseError: There is no operation, or it has no region.
+
+    >>> text = "a.b(%x) (%y: i32) { c.d e.f a.return %y : i32 } : (i32) -> i32"
+    >>> block = parse_outline(Source(text), 0).regions[0].blocks[0]
+    >>> [operation.name for operation in block.operations]
+    ['a.return']
+    """
+    reader = _Reader(source)
+    text = source.text
+    pos = reader.operation(start)
+    if not reader.open:
+        operation = reader.operations[0]
+        message = f"expected the body of {operation.full_name}, found {describe(text, operation.end)}"
+        raise parse_error(text, operation.end, message)
+    operation, region, *_ = reader.open[-1]
+    end = matching_bracket(text, region.start)
+    pos = skip_trivia(text, pos)
+    if text.startswith("^", pos):
+        pos = reader.label(pos)
+    last = _last_operation(text, pos, end - 1)
+    if last >= 0:
+        reader.operation(last)
+    reader.close_region(end)
+    return operation
+
+
+def _last_operation(text: str, start: int, end: int) -> int:
+    """Where the terminator of the block at `text[start:end]` starts; -1 if none is found."""
+    at = end
+    while (at := text.rfind("return", start, at)) >= 0:
+        found = _TERMINATOR.search(text, max(start, at - _LONGEST_DIALECT), at + len("return"))
+        if (
+            found
+            and code_until(text, text.rfind("\n", start, at) + 1 or start, found.start()) == found.start()
+        ):
+            return found.start()
+    return -1
 
 
 class _Reader:

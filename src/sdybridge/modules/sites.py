@@ -73,6 +73,11 @@ RULE_ENTRY = re.compile(rf", sdy\.sharding_rule = {_RULE}")
 MESH_NAME = re.compile(r"(?P<name>sdy\.mesh)(?![\w.$\-])(?P<equals>\s*+=\s*+)?(?P<value>)(?P<values>)")
 """Pattern for `find_sites` that finds mesh operations (and mesh attributes) only."""
 
+COMPUTATION_NAME = re.compile(
+    r"(?P<name>sdy\.(?:manual|named)_computation)(?![\w.$\-])(?P<equals>)(?P<value>)(?P<values>)"
+)
+"""Pattern for `find_sites` that finds manual and named computations only."""
+
 HLO_NAME = re.compile(
     r'(?P<name>mhlo\.sharding)(?![\w.$\-])(?: = (?P<value>"[^"\\\n]*+"))?+(?P<equals>)(?P<values>)'
 )

@@ -1,0 +1,271 @@
+"""The manual and named computations of a program, and the axes that are manual in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.attributes import type_alias_spans
+from sdybridge.modules.checker import Checker
+from sdybridge.modules.context import AlreadyReportedError, Context, ModuleScope
+from sdybridge.modules.lexer import (
+    STRING,
+    SUFFIX_ID,
+    TRIVIA,
+    back_over_trivia,
+    parse_error,
+    skip_trivia,
+    unescape,
+)
+from sdybridge.modules.operations import OperationTree
+from sdybridge.modules.reader import parse_outline
+from sdybridge.modules.result_types import expand_type
+from sdybridge.modules.sdy_operations import read_parameters
+from sdybridge.modules.sites import COMPUTATION_NAME, SiteKind, find_sites
+from sdybridge.modules.values import Scope
+from sdybridge.modules.verify_computations import verify_manual_computation, verify_named_computation
+from sdybridge.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sdybridge.modules.operations import Operation
+    from sdybridge.modules.sdy_operations import Parameter
+    from sdybridge.sdy import MeshAttr, TensorShardingAttr
+    from sdybridge.source import Source
+    from sdybridge.target import Target
+
+MANUAL = "sdy.manual_computation"
+
+_VALUE = rf"%{SUFFIX_ID}(?:{TRIVIA}:{TRIVIA}\d++)?"
+_RESULTS = re.compile(rf"{_VALUE}(?:{TRIVIA},{TRIVIA}{_VALUE})*{TRIVIA}={TRIVIA}\Z")
+_LONGEST_RESULTS = 2000  # characters of the names of an operation's results
+_SYMBOL_NAME = re.compile(rf"{TRIVIA}<{TRIVIA}({STRING})")
+
+
+@dataclass(frozen=True, slots=True)
+class ManualScope:
+    """What is manual in a part of a program.
+
+    Attributes:
+        axes: The manual axes, those of the outermost computation first.
+        mesh: The mesh that they belong to, as the computation's first sharding refers to it.
+    """
+
+    axes: tuple[str, ...]
+    mesh: str | MeshAttr
+
+
+@dataclass(slots=True, eq=False)
+class Computation:
+    """One computation.
+
+    Attributes:
+        operation: The operation; of its body, the arguments and the terminator.
+        parameters: Its shardings and manual axes.
+        outer: The computation around it.
+        type_aliases: The type aliases of the text.
+    """
+
+    operation: Operation
+    parameters: dict[str, Parameter]
+    outer: Computation | None
+    type_aliases: Mapping[str, Span]
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether it is a manual computation, and not a named one."""
+        return self.operation.name == MANUAL
+
+    @property
+    def body(self) -> Span:
+        """The region, with its braces."""
+        return self.operation.regions[0]  # type: ignore[return-value]
+
+    @property
+    def shardings(self) -> tuple[TensorShardingAttr, ...]:
+        """Those of the operands, then those of the results."""
+        lists = [self.parameters.get(key) for key in ("in_shardings", "out_shardings")]
+        return tuple(sharding for found in lists if found for sharding in found.value.shardings)
+
+    @property
+    def is_inlined(self) -> bool:
+        """Whether nothing is sharded at its border, so that the body can take its place."""
+        return self.is_manual and not self.shardings
+
+    @property
+    def terminator(self) -> Operation:
+        """What ends the body."""
+        return self.operation.regions[0].blocks[0].operations[-1]
+
+    @property
+    def inside(self) -> Span:
+        """The body's operations: the region without its braces and label."""
+        text, region = self.operation.source.text, self.operation.regions[0]
+        start = region.start + 1
+        at = skip_trivia(text, start)
+        if text.startswith("^", at):
+            header = region.blocks[0].header
+            start = text.index(":", header.end if header else at) + 1
+        return Span(start, region.end - 1)
+
+    @property
+    def indent(self) -> str:
+        """The white space before the operation, if that stands first on its line."""
+        text, start = self.operation.source.text, self.operation.start
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        return before if before.isspace() else ""
+
+    @property
+    def symbol(self) -> str:
+        """The name of a named computation."""
+        text, operation = self.operation.source.text, self.operation
+        if operation.is_generic:
+            entry = operation.attribute("name")
+            literal = text[entry.value.start : entry.value.end] if entry and entry.value else '""'
+        else:
+            found = _SYMBOL_NAME.match(text, operation.name_end)
+            literal = found[1] if found else '""'
+        return unescape(literal)
+
+    @property
+    def argument_names(self) -> Iterator[str]:
+        """The names of the body's arguments."""
+        block = self.operation.regions[0].blocks[0]
+        return (argument.name for argument in self.operation.block_arguments(block) if argument.name)
+
+    def arguments(self) -> Iterator[tuple[str, str, str]]:
+        """Each argument of the body: its text up to its type, what follows that, and the type."""
+        text, operation = self.operation.source.text, self.operation
+        for argument in operation.block_arguments(operation.regions[0].blocks[0]):
+            of_type = text[argument.type.start : argument.type.end]
+            before = text[argument.span.start : argument.type.end]
+            yield before, text[argument.type.end : argument.span.end], of_type
+
+    def operands(self) -> Iterator[tuple[str, TensorShardingAttr, str, str]]:
+        """Each operand of a manual computation: its name, sharding, type, and type in the body."""
+        shardings = self.parameters["in_shardings"].value.shardings
+        outside, _ = self.operation.signature_types
+        for operand, sharding, span, (_, _, inside) in zip(
+            self.operation.operands, shardings, outside, self.arguments(), strict=True
+        ):
+            yield operand, sharding, self._type(span), inside
+
+    def results(self) -> Iterator[tuple[str, int, TensorShardingAttr, str, str]]:
+        """Each result of a manual computation: name, number, sharding, type in the body, and type.
+
+        The number is that among several under this name, or -1; the name is empty if the text gives none.
+        """
+        operation = self.operation
+        names = [(name, k if count > 1 else -1) for name, count in operation.results for k in range(count)]
+        _, outside = operation.signature_types
+        inside, _ = self.terminator.signature_types
+        shardings = self.parameters["out_shardings"].value.shardings
+        for (name, number), sharding, local, span in zip(
+            names or [("", -1)] * len(shardings), shardings, inside, outside or (), strict=True
+        ):
+            yield name, number, sharding, self._type(local), self._type(span)
+
+    def _type(self, span: Span) -> str:
+        """The type that stands there, or that the alias there stands for."""
+        text = self.operation.source.text
+        return expand_type(text[span.start : span.end], text, self.type_aliases)
+
+    def join(self, lines: Sequence[str]) -> str:
+        """Operations that take the place of this one, each with its location."""
+        operation = self.operation
+        text = operation.source.text
+        end = operation.signature.end if operation.signature else operation.end
+        location = text[end : operation.end]
+        return f"{location}\n{self.indent}".join(lines) + location
+
+    def verify(self, checker: Checker, meshes: Mapping[str, MeshAttr], outside: ManualScope | None) -> None:
+        """Check all rules of the operation.
+
+        Args:
+            checker: The text.
+            meshes: The meshes of the module that it is in.
+            outside: What is manual around it.
+
+        Raises:
+            SdyBridgeError: The first rule that is broken, where it is.
+        """
+        around = self.outer.operation if self.outer else self.operation
+        manual = dict.fromkeys(outside.axes if outside else (), around)
+        context = Context(ModuleScope({**meshes}), None, manual, Scope([]))
+        verify = verify_manual_computation if self.is_manual else verify_named_computation
+        try:
+            verify(checker, self.operation, self.parameters, context)
+        except AlreadyReportedError:
+            return  # a mesh has an error, and is read elsewhere
+        except SdyBridgeError as error:
+            checker.place(error)
+            raise
+
+    def scope_inside(self, outside: ManualScope | None) -> ManualScope | None:
+        """What is manual in the body, by what is manual around the operation."""
+        if not self.is_manual or not self.shardings:
+            return outside
+        axes = (*(outside.axes if outside else ()), *self.parameters["manual_axes"].value.value)
+        return ManualScope(axes, self.shardings[0].mesh_or_ref)
+
+
+def find_computations(source: Source, checker: Checker) -> Iterator[Computation]:
+    """Every computation of a text, outer ones first.
+
+    Raises:
+        ParseError: One is malformed, or is in no function.
+    """
+    text = source.text
+    around: list[Computation] = []
+    for site in find_sites(text, COMPUTATION_NAME):
+        if site.kind not in (SiteKind.OPERATION, SiteKind.GENERIC_OPERATION):
+            continue
+        operation = parse_outline(source, statement_start(text, site.start))
+        _expect_terminator(operation)
+        while around and around[-1].operation.end <= operation.start:
+            around.pop()
+        parameters = read_parameters(checker, operation)
+        outer = around[-1] if around else None
+        found = Computation(operation, parameters, outer, checker.tree.aliases)
+        around.append(found)
+        yield found
+
+
+def outline_checker(source: Source, target: Target, aliases: Mapping[str, str]) -> Checker:
+    """A checker of parts of a text, which has not read the operations of the rest."""
+    types = type_alias_spans(source.text)
+    checker = Checker(OperationTree(source, [], types), target)
+    checker.aliases = aliases
+    return checker
+
+
+def statement_start(text: str, name: int) -> int:
+    """Where the results of the operation start whose name starts at `name`; `name` if it has none.
+
+    >>> statement_start("a %0:2, %b = c.d", 13)
+    2
+    """
+    floor = max(0, name - _LONGEST_RESULTS)
+    found = _RESULTS.search(text, text.rfind("\n", floor, name) + 1 or floor, name)
+    if not found and text.endswith("=", 0, back_over_trivia(text, name)):
+        found = _RESULTS.search(text, floor, name)
+    return found.start() if found else name
+
+
+def _expect_terminator(operation: Operation) -> None:
+    text = operation.source.text
+    region = operation.regions[0]
+    operations = region.blocks[0].operations
+    last = operations[-1] if operations else None
+    is_last = last and last.name == "sdy.return" and skip_trivia(text, last.end) == region.end - 1
+    if is_last and len(region.blocks) == 1:
+        return
+    raise parse_error(
+        text,
+        region.end - 1,
+        f"expected `sdy.return` at the end of the body of {operation.name}",
+        help="end the body with `sdy.return` and the values it returns",
+    )

@@ -1,0 +1,207 @@
+"""Export of manual and named computations: each body becomes a function, and is called.
+
+The scan of the text goes on inside the bodies. What it writes there is collected in parts, one for each open
+computation, so nesting depth costs no recursion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.modules.called_functions import CalledFunction, find_called_functions, rename_calls
+from sdybridge.modules.computations import Computation, find_computations
+from sdybridge.modules.lexer import BARE_ID, STRING, parse_error
+from sdybridge.modules.manual_calls import call_of
+from sdybridge.modules.meshes import find_scopes
+from sdybridge.modules.missing_shardings import add_shardings
+from sdybridge.modules.sites import code_end
+from sdybridge.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sdybridge.modules.computations import ManualScope
+    from sdybridge.modules.export_shardings import Part, ShardingExport
+    from sdybridge.modules.sites import Site
+
+_DEFINED = re.compile(
+    rf"(?:func\.func|sdy\.mesh|module)\s++(?:(?:public|private|nested)\s++)?@({BARE_ID}|{STRING})"
+    rf"|sym_name\s*+=\s*+({STRING})"
+)
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*+")
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A computation or function that is open.
+
+    Attributes:
+        about: What it is.
+        outside: The part that it is in, with what is manual there.
+        end: Where its text ends.
+        symbol: Of a function, the name that it gets.
+    """
+
+    about: Computation | CalledFunction
+    outside: Part
+    end: int
+    symbol: str = ""
+
+
+class ComputationExport:
+    """The computations of one export under way."""
+
+    def __init__(self, export: ShardingExport) -> None:
+        self.export = export
+        text = export.text
+        computations = [*find_computations(export.source, export.checker)]
+        self.called = find_called_functions(text, computations)
+        self._by_name = {c.operation.name_start: c for c in computations}
+        self._frames: list[Frame] = []
+        self._scopes = find_scopes(text)
+        self._functions: dict[int, list[str]] = defaultdict(list)  # by the number of the module
+        self._numbers: dict[str, int] = {}
+        self._symbols: set[str] = set()
+        functions = sorted(self.called.values(), key=lambda f: f.start)
+        for function in functions:
+            for i, scope in enumerate(function.scopes):
+                stem = function.symbol[1:].strip('"')
+                function.names[scope] = self.new_symbol(stem) if i else function.symbol
+        starts = [c.operation.start for c in computations] + [f.start for f in functions]
+        modules = {self._module_at(start) for start in starts}
+        last = code_end(text)
+        stops: list[tuple[int, CalledFunction | int]] = [(f.start, f) for f in functions if f.scopes[0]]
+        stops += [(min(self._scopes[i].end - 1, last), i) for i in modules]
+        self._stops = sorted(stops, key=lambda stop: stop[0], reverse=True)
+
+    def run(self, progress: Callable[[int], None] | None) -> str:
+        """Convert the whole text; return the new one."""
+        end = code_end(self.export.text)
+        part = self.export.begin(0, None)
+        at = 0
+        while True:
+            stop = self._stops[-1][0] if self._stops else end
+            at = self._convert(at, stop, progress)
+            if not self._stops:
+                break
+            _, what = self._stops.pop()
+            if isinstance(what, CalledFunction):
+                self._enter_function(what, what.scopes[0])
+                at = self._convert(at, what.end, progress)
+            else:
+                self._write_functions(what, stop)
+        return self.export.finish(len(self.export.text), part)
+
+    def _convert(self, at: int, end: int, progress: Callable[[int], None] | None = None) -> int:
+        """Convert from `at` up to `end`, and leave what ends there; return `end`."""
+        frames = self._frames
+        while True:
+            limit = min(frames[-1].end, end) if frames else end
+            if at < limit:
+                at = self.export.scan(at, limit, progress)
+            elif frames and frames[-1].end <= at:
+                at = self._leave()
+            else:
+                return at
+
+    def enter(self, site: Site) -> int:
+        """Begin the computation at `site`; return where its body starts."""
+        export = self.export
+        computation = self._by_name[site.start]
+        computation.verify(export.checker, export.meshes.at(site.start), export.scope)
+        export.replace(computation.operation.start, computation.operation.end, "")
+        inside = computation.scope_inside(export.scope)
+        start, end = computation.inside.start, computation.inside.end
+        self._frames.append(Frame(computation, export.begin(start, inside), end))
+        return start
+
+    def terminator(self, site: Site, end: int) -> int:
+        """Write the terminator of the innermost computation as one of a function."""
+        about = self._frames[-1].about if self._frames else None
+        if not isinstance(about, Computation) or about.terminator.name_start != site.start:
+            raise parse_error(self.export.text, site.start, "sdy.return ends no computation", end=end)
+        if about.is_inlined:
+            self.export.replace(about.terminator.start, about.terminator.end, "")
+            return about.terminator.end
+        self.export.replace(site.start, end, '"func.return"' if about.terminator.is_generic else "return")
+        return end
+
+    def new_symbol(self, stem: str) -> str:
+        """A symbol that the text does not have, with its `@`."""
+        if not self._numbers:
+            self._symbols.update(hit[1] or hit[2] for hit in _DEFINED.finditer(self.export.text))
+        while True:
+            number = self._numbers.get(stem, -1)
+            self._numbers[stem] = number + 1
+            name = stem if number < 0 else f"{stem}_{number}"
+            symbol = name if _SYMBOL.fullmatch(name) else f'"{name}"'
+            if symbol not in self._symbols and f'"{name}"' not in self._symbols:
+                self._symbols.add(symbol)
+                return f"@{symbol}"
+
+    def add_function(self, about: Computation, head: str, body: str, scope: ManualScope | None) -> None:
+        """Let the function with this head and body, in which `scope` is manual, end the module."""
+        module = self._module_at(about.operation.start)
+        indent = "  " if module else ""
+        shift = len(about.indent) - len(indent)
+        body = re.sub(rf"\n {{{shift}}}", "\n", body) if shift > 0 else body
+        function = f"{indent}{head} {{{body.rstrip()}\n{indent}}}\n"
+        if scope:
+            function = self.with_shardings(function, scope, about.operation.name_span)
+        self._functions[module].append(function)
+
+    def with_shardings(self, text: str, scope: ManualScope, about: Span) -> str:
+        """Text in which `scope` is manual, where every operation and value without a sharding gets one."""
+
+        def attribute(types: Sequence[str | None]) -> str:
+            return self.export.replicated(types, scope, about)
+
+        return add_shardings(text, attribute)
+
+    def _leave(self) -> int:
+        """Write what becomes of the innermost computation or function; return where it ends."""
+        export, frame = self.export, self._frames.pop()
+        scope = export.scope
+        body = export.finish(frame.end, frame.outside)
+        body = rename_calls(body, self.called, scope)
+        if isinstance(frame.about, Computation):
+            call, renamed = call_of(self, frame.about, scope, body)
+            export.append(call, renamed)
+            return frame.about.operation.end
+        if scope:
+            body = self.with_shardings(body, scope, Span(frame.about.start, frame.about.arguments))
+        export.append(body.replace(frame.about.symbol, frame.symbol, 1))
+        return frame.end
+
+    def _enter_function(self, function: CalledFunction, scope: ManualScope | None) -> None:
+        export = self.export
+        export.replace(function.start, function.end, "")
+        part = export.begin(function.start, scope)
+        self._frames.append(Frame(function, part, function.end, function.names[scope]))
+
+    def _write_functions(self, module: int, at: int) -> None:
+        """Write the functions that were made in a module, behind all that it had."""
+        export = self.export
+        before = export.begin(at, None)
+        copies = []
+        for function in self.called.values():
+            if self._module_at(function.start) == module:
+                for scope in function.scopes[1:]:
+                    export.rewind()
+                    part = export.begin(function.start, None)
+                    self._enter_function(function, scope)
+                    self._convert(function.start, function.end)
+                    indent = "  " if module else ""
+                    copies.append(f"{indent}{export.finish(function.end, part)}\n")
+        export.rewind()
+        export.finish(at, before)
+        new = "".join([*copies, *self._functions.pop(module, ())])
+        line_break = "" if export.text.endswith("\n", 0, at) or not at else "\n"
+        export.replace(at, at, line_break + new)
+
+    def _module_at(self, at: int) -> int:
+        """The number of the innermost module around an offset; 0 for the text as a whole."""
+        return max(i for i, scope in enumerate(self._scopes) if scope.start <= at < scope.end)
