@@ -23,7 +23,7 @@ def oracle_cache(pytestconfig: pytest.Config) -> Path:
     return pytestconfig.cache.mkdir("xla-exports")
 
 
-@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if not program.is_manual])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str, oracle_cache: Path) -> None:
     inputs = [PROGRAMS[name].text(devices) for devices in DEVICES]
     for devices, pair in zip(DEVICES, export_modules_cached(inputs, oracle_cache), strict=True):

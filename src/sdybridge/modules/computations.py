@@ -114,9 +114,12 @@ class Computation:
     @property
     def indent(self) -> str:
         """The white space before the operation, if that stands first on its line."""
-        text, start = self.operation.source.text, self.operation.start
-        before = text[text.rfind("\n", 0, start) + 1 : start]
-        return before if before.isspace() else ""
+        return _indent(self.operation)
+
+    @property
+    def body_indent(self) -> str:
+        """The white space before the terminator of the body, if that stands first on its line."""
+        return _indent(self.terminator)
 
     @property
     def symbol(self) -> str:
@@ -223,7 +226,7 @@ def find_computations(source: Source, checker: Checker) -> Iterator[Computation]
     for site in find_sites(text, COMPUTATION_NAME):
         if site.kind not in (SiteKind.OPERATION, SiteKind.GENERIC_OPERATION):
             continue
-        operation = parse_outline(source, statement_start(text, site.start))
+        operation = parse_outline(source, statement_start(text, site.start), "sdy.return")
         _expect_terminator(operation)
         while around and around[-1].operation.end <= operation.start:
             around.pop()
@@ -253,6 +256,12 @@ def statement_start(text: str, name: int) -> int:
     if not found and text.endswith("=", 0, back_over_trivia(text, name)):
         found = _RESULTS.search(text, floor, name)
     return found.start() if found else name
+
+
+def _indent(operation: Operation) -> str:
+    text, start = operation.source.text, operation.start
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return before if before.isspace() else ""
 
 
 def _expect_terminator(operation: Operation) -> None:

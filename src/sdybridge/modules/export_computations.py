@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sdybridge.errors import ConversionError, ParseError
 from sdybridge.modules.called_functions import CalledFunction, find_called_functions, rename_calls
 from sdybridge.modules.computations import Computation, find_computations
 from sdybridge.modules.lexer import BARE_ID, STRING, parse_error
@@ -23,8 +24,10 @@ from sdybridge.source import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.computations import ManualScope
     from sdybridge.modules.export_shardings import Part, ShardingExport
+    from sdybridge.modules.missing_shardings import Attribute
     from sdybridge.modules.sites import Site
 
 _DEFINED = re.compile(
@@ -150,16 +153,35 @@ class ComputationExport:
         body = re.sub(rf"\n {{{shift}}}", "\n", body) if shift > 0 else body
         function = f"{indent}{head} {{{body.rstrip()}\n{indent}}}\n"
         if scope:
-            function = self.with_shardings(function, scope, about.operation.name_span)
+            function = self.with_shardings(function, scope, about.inside)
         self._functions[module].append(function)
 
-    def with_shardings(self, text: str, scope: ManualScope, about: Span) -> str:
-        """Text in which `scope` is manual, where every operation and value without a sharding gets one."""
+    def with_shardings(self, text: str, scope: ManualScope, original: Span) -> str:
+        """Text in which `scope` is manual, where every operation and value without a sharding gets one.
 
-        def attribute(types: Sequence[str | None]) -> str:
-            return self.export.replicated(types, scope, about)
+        Args:
+            text: The converted text.
+            scope: What is manual in it.
+            original: What it was made of.
+        """
 
-        return add_shardings(text, attribute)
+        def attribute(types: Sequence[str | None]) -> str | None:
+            return self.export.replicated(types, scope, original.start)
+
+        try:
+            return add_shardings(text, attribute)
+        except (ParseError, ConversionError) as error:
+            raise self._placed(error, attribute, original) from None
+
+    def _placed(self, error: SdyBridgeError, attribute: Attribute, original: Span) -> SdyBridgeError:
+        """An error about converted text, at the place in the original that has the same fault."""
+        source = self.export.source
+        try:
+            add_shardings(source.text[original.start : original.end], attribute)
+        except (ParseError, ConversionError) as same:
+            if same.span:
+                return same.located(source, same.span.shifted(original.start))
+        return error.located(source, original)
 
     def _leave(self) -> int:
         """Write what becomes of the innermost computation or function; return where it ends."""
@@ -172,7 +194,7 @@ class ComputationExport:
             export.append(call, renamed)
             return frame.about.operation.end
         if scope:
-            body = self.with_shardings(body, scope, Span(frame.about.start, frame.about.arguments))
+            body = self.with_shardings(body, scope, Span(frame.about.start, frame.about.end))
         export.append(body.replace(frame.about.symbol, frame.symbol, 1))
         return frame.end
 

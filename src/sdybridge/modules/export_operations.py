@@ -66,7 +66,9 @@ def export_operation(export: ShardingExport, site: Site) -> int:
     """
     kind, name, start, end, _ = site
     generic = kind is SiteKind.GENERIC_OPERATION
-    if name == "sdy.return" and export.computations:
+    if name == "sdy.return":
+        if not export.computations:
+            raise parse_error(export.text, start, "sdy.return ends no computation", end=end)
         return export.computations.terminator(site, end)
     export.operations[name] += 1
     if name in COMPUTATIONS and export.computations:
@@ -87,7 +89,6 @@ def export_operation(export: ShardingExport, site: Site) -> int:
         f"{name} is not exported yet",
         source=export.source,
         span=Span(start, end),
-        notes=["this version exports shardings, meshes, constants, constraints, reshards and collectives"],
         help="run it through XLA's own pipeline, or remove the operation",
     )
 

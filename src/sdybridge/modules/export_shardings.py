@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh, verify_for_export
-from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
+from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.annotated import Dictionaries
 from sdybridge.modules.attributes import Aliases, attribute_end, expanded, quote
@@ -438,26 +438,21 @@ class ShardingExport:
             self._attributes[key] = f"mhlo.sharding = {quote(text)}"
         return self._attributes[key]
 
-    def replicated(self, types: Sequence[str | None], scope: ManualScope, about: Span) -> str:
+    def replicated(self, types: Sequence[str | None], scope: ManualScope, at: int) -> str | None:
         """The dictionary entry for an operation of `scope` without a sharding, by the types of its results.
 
-        Raises:
-            ConversionError: A type is not known, and matters.
+        None if a type is not known, and matters.
         """
-        text, aliases = self.text, self.checker.tree.aliases
+        if None in types and set(scope.axes) != set(self._mesh_axes(scope, at)):
+            return None
+        self.added += 1
         shardings = []
         for of_type in types or ["none"]:
-            rank = rank_of(expand_type(of_type, text, aliases)) if of_type else None
-            if of_type is None and set(scope.axes) != set(self._mesh_axes(scope, about.start)):
-                raise ConversionError(
-                    "the text of an operation in the body does not tell what it returns",
-                    source=self.source,
-                    span=about,
-                )
+            expanded_type = of_type and expand_type(of_type, self.text, self.checker.tree.aliases)
+            rank = rank_of(expanded_type) if expanded_type else None
             closed = [DimensionShardingAttr((), is_closed=True)] * (rank or 0)
             shardings.append(TensorShardingAttr(scope.mesh, closed))
-        self.added += 1
-        return of_all([self.attribute(one, about.start, scope.axes) for one in shardings])
+        return of_all([self.attribute(one, at, scope.axes) for one in shardings])
 
     def _mesh_axes(self, scope: ManualScope, at: int) -> tuple[str, ...]:
         """The axes of the mesh of a manual computation."""

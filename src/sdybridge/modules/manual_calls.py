@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
 from sdybridge.modules.lexer import STRING, SUFFIX_ID, TRIVIA
+from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.types import is_shaped
 from sdybridge.modules.value_shardings import without_axes
-from sdybridge.source import Span
+from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,12 +21,11 @@ if TYPE_CHECKING:
 
 BODY_NAME = "xla.sdy.inlinable_manual_computation_body"
 
-_VALUE = re.compile(rf"%{SUFFIX_ID}")
 _TOKEN = re.compile(rf"(%{SUFFIX_ID})|{STRING}|//[^\n]*+")
 _NAMES = rf"%{SUFFIX_ID}(?:{TRIVIA}:{TRIVIA}\d++)?"
 _DEFINED = re.compile(
     rf"(%{SUFFIX_ID})(?=(?:{TRIVIA}:{TRIVIA}\d++)?(?:{TRIVIA},{TRIVIA}{_NAMES})*+{TRIVIA}=(?!=))"
-    rf"|(?<=[(,\s])(%{SUFFIX_ID}){TRIVIA}:{TRIVIA}(?=[\w!(])"
+    rf"|(?<=[(,\s])(%{SUFFIX_ID}):(?= ?[\w!(])"
 )
 
 Names = list[tuple[str, int, str]]
@@ -93,10 +93,10 @@ def _call_manual(
             if value != name:
                 renamed.append((name, number, value))
             continue
+        copied = export.fresh()
         if number >= 0 or not name:
             new = export.fresh()
             renamed.append((name, number, new))
-        copied = export.fresh()
         lines.append(_copy(work, copied, value, entries[k], inside))
         full = export.attribute(sharding, at, outer_axes)
         lines.append(_custom_call(new, "SPMDShardToFullShape", copied, full, inside, outside))
@@ -160,14 +160,15 @@ def _inlined(work: ComputationExport, computation: Computation, body: str) -> st
             fresh[hit[1]] = work.export.fresh()
         return fresh[hit[1]]
 
-    defined = _defined(computation, body)
-    fresh.update((value, value) for value in {*_VALUE.findall(body)} - defined)
+    fresh.update((value, value) for value in _captured(computation, body))
+    inner = len(computation.body_indent) - len(computation.indent)
+    body = re.sub(rf"\n {{{inner}}}", "\n", body) if inner > 0 else body
     return _TOKEN.sub(name, body).strip()
 
 
 def _verify_captures(work: ComputationExport, computation: Computation, body: str) -> None:
     """Raises if the body uses values from outside."""
-    captured = {*filter(None, (hit[1] for hit in _TOKEN.finditer(body)))} - _defined(computation, body)
+    captured = _captured(computation, body)
     if not captured:
         return
     source, inside = work.export.source, computation.inside
@@ -182,12 +183,19 @@ def _verify_captures(work: ComputationExport, computation: Computation, body: st
             )
 
 
-def _defined(computation: Computation, body: str) -> set[str]:
-    """The values that a body defines."""
-    return {
-        *(name or argument for name, argument in _DEFINED.findall(body)),
-        *computation.argument_names,
-    }
+def _captured(computation: Computation, body: str) -> set[str]:
+    """The values that a body uses and does not define."""
+    used = {hit[1] for hit in _TOKEN.finditer(body) if hit[1]} - {*computation.argument_names}
+    printed = used - {name or argument for name, argument in _DEFINED.findall(body)}
+    if not printed:
+        return printed
+    defined: set[str | None] = set()  # what is spaced in another way needs a closer look
+    for operation in parse_operations(Source(body)).walk():
+        defined.update(name for name, _ in operation.results)
+        for region in operation.regions:
+            for block in region.blocks:
+                defined.update(argument.name for argument in operation.block_arguments(block))
+    return used - defined
 
 
 def _convert(work: ComputationExport, computation: Computation) -> None:

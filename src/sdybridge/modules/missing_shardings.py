@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.operations import Argument, Operation
     from sdybridge.modules.splice import Edit
 
-    Attribute = Callable[[Sequence[str | None]], str]
+    Attribute = Callable[[Sequence[str | None]], str | None]
 
 _TERMINATORS = frozenset({"return", "yield", "br", "cond_br"})
 _DICTIONARY_FIRST = frozenset(
@@ -32,7 +32,7 @@ def add_shardings(text: str, attribute: Attribute) -> str:
     Args:
         text: Operations, whose shardings are converted already.
         attribute: Makes the dictionary entry for an operation with results of these types, or for a value of
-            one type; None for a type that the text does not tell.
+            one type. A type that the text does not tell is None; if it matters, so is what this returns.
 
     Raises:
         ParseError: The text cannot be read as operations.
@@ -48,9 +48,10 @@ def add_shardings(text: str, attribute: Attribute) -> str:
             edits += _function_edits(operation, attribute)
         elif name.rpartition(".")[2] not in _TERMINATORS and not operation.attribute(_HLO):
             types = result_types(operation, {})
-            if types is None:
+            entry = None if types is None else attribute(types)
+            if entry is None:
                 raise _unclear(operation, "what it returns")
-            edits.append(_edit(operation, attribute(types)))
+            edits.append(_edit(operation, entry))
     return splice(text, edits)
 
 
@@ -87,7 +88,7 @@ def _function_edits(function: Operation, attribute: Attribute) -> Iterator[Edit]
 
 
 def _value_edit(text: str, value: Argument, attribute: Attribute) -> Edit:
-    entry = attribute([text[value.type.start : value.type.end]])
+    entry = attribute([text[value.type.start : value.type.end]]) or ""  # a type in the text is known
     if value.dictionary:
         return _into(text, value.dictionary.start, entry)
     return value.type.end, value.type.end, f" {{{entry}}}"

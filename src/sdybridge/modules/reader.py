@@ -64,8 +64,6 @@ _ALIAS = re.compile(rf"([#!]{SUFFIX_ID}){_GAP}=(?!=){_GAP}")
 _ATTRIBUTE_HEAD = re.compile(
     rf"{STRING}|{SYMBOL}(?:::{SYMBOL})*+|[#!]{SUFFIX_ID}|-?+[0-9][A-Za-z0-9_.]*+|{BARE_ID}"
 )
-_TERMINATOR = re.compile(r'"?(?<![\w$.\-])(?:[A-Za-z_]\w*\.)?return\Z')
-_LONGEST_DIALECT = 100  # characters of a dialect's name
 _FUNCTION = re.compile(rf"{_GAP}(?:(?:public|private|nested){_GAP})?+{SYMBOL}{_GAP}(?=\()")
 
 
@@ -112,20 +110,21 @@ def parse_one(source: Source, start: int) -> Operation:
     return reader.operations[0] if not reader.open else reader.open[0][0]
 
 
-def parse_outline(source: Source, start: int) -> Operation:
-    """Reads the operation with one region at `start`, and of the region only its arguments and its last line.
+def parse_outline(source: Source, start: int, terminator: str) -> Operation:
+    """Reads the operation with one region at `start`, and of the region its arguments and terminator.
 
     What else is in the region is passed over, so a long one costs little.
 
     Args:
         source: The text.
         start: Where the operation's results, or its name, start.
+        terminator: The name of the terminator.
 
     Raises:
         ParseError: There is no operation, or it has no region.
 
     >>> text = "a.b(%x) (%y: i32) { c.d e.f a.return %y : i32 } : (i32) -> i32"
-    >>> block = parse_outline(Source(text), 0).regions[0].blocks[0]
+    >>> block = parse_outline(Source(text), 0, "a.return").regions[0].blocks[0]
     >>> [operation.name for operation in block.operations]
     ['a.return']
     """
@@ -141,23 +140,22 @@ def parse_outline(source: Source, start: int) -> Operation:
     pos = skip_trivia(text, pos)
     if text.startswith("^", pos):
         pos = reader.label(pos)
-    last = _last_operation(text, pos, end - 1)
+    last = _last_operation(text, terminator, pos, end - 1)
     if last >= 0:
         reader.operation(last)
     reader.close_region(end)
     return operation
 
 
-def _last_operation(text: str, start: int, end: int) -> int:
-    """Where the terminator of the block at `text[start:end]` starts; -1 if none is found."""
+def _last_operation(text: str, name: str, start: int, end: int) -> int:
+    """Where the last operation of that name in `text[start:end]` starts; -1 if none is found."""
     at = end
-    while (at := text.rfind("return", start, at)) >= 0:
-        found = _TERMINATOR.search(text, max(start, at - _LONGEST_DIALECT), at + len("return"))
-        if (
-            found
-            and code_until(text, text.rfind("\n", start, at) + 1 or start, found.start()) == found.start()
-        ):
-            return found.start()
+    while (at := text.rfind(name, start, at)) >= 0:
+        quote = text.endswith('"', start, at)
+        line = text.rfind("\n", start, at) + 1 or start
+        after = skip_trivia(text, at + len(name) + quote)
+        if code_until(text, line, at - quote) == at - quote and (not quote or text.startswith("(", after)):
+            return at - quote
     return -1
 
 

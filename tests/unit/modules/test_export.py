@@ -143,12 +143,10 @@ def test_without_shardings(text: str) -> None:
 
 
 def test_errors_name_the_operation() -> None:
-    with pytest.raises(ConversionError, match=r"^model:3:8: error: sdy.all_reduce is not") as raised:
-        export_module(
-            f'{MESH}\n  %0 = sdy.all_reduce {{"x"}} %a out_sharding=<@mesh, []> : {TYPE}', name="model"
-        )
+    with pytest.raises(ConversionError, match=r"^model:3:8: error: sdy.later is not") as raised:
+        export_module(f"{MESH}\n  %0 = sdy.later %a <@mesh, []> : {TYPE}", name="model")
     assert raised.value.source is not None
-    assert raised.value.source.text[raised.value.span.start : raised.value.span.end] == "sdy.all_reduce"  # type: ignore[union-attr]
+    assert raised.value.source.text[raised.value.span.start : raised.value.span.end] == "sdy.later"  # type: ignore[union-attr]
 
 
 # ---------------------------------------------------------------- bytes that stay
