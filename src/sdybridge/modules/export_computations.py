@@ -37,6 +37,11 @@ _DEFINED = re.compile(
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*+")
 
 
+def needs_functions(text: str) -> bool:
+    """Whether operations of a text may become calls of new functions."""
+    return "sdy.manual_computation" in text or "sdy.named_computation" in text or "unreduced" in text
+
+
 @dataclass(slots=True, eq=False)
 class Frame:
     """A computation or function that is open.
@@ -73,11 +78,9 @@ class ComputationExport:
             for i, scope in enumerate(function.scopes):
                 stem = function.symbol[1:].strip('"')
                 function.names[scope] = self.new_symbol(stem) if i else function.symbol
-        starts = [c.operation.start for c in computations] + [f.start for f in functions]
-        modules = {self._module_at(start) for start in starts}
         last = code_end(text)
         stops: list[tuple[int, CalledFunction | int]] = [(f.start, f) for f in functions if f.scopes[0]]
-        stops += [(min(self._scopes[i].end - 1, last), i) for i in modules]
+        stops += [(min(scope.end - 1, last), i) for i, scope in enumerate(self._scopes)]
         self._stops = sorted(stops, key=lambda stop: stop[0], reverse=True)
 
     def run(self, progress: Callable[[int], None] | None) -> str:
@@ -146,15 +149,24 @@ class ComputationExport:
                 return f"@{symbol}"
 
     def add_function(self, about: Computation, head: str, body: str, scope: ManualScope | None) -> None:
-        """Let the function with this head and body, in which `scope` is manual, end the module."""
-        module = self._module_at(about.operation.start)
-        indent = "  " if module else ""
-        shift = len(about.indent) - len(indent)
+        """Let a function end the module: its head, and its body, in which `scope` is manual."""
+        shift = len(about.indent) - len(self._indent_at(about.operation.start))
         body = re.sub(rf"\n {{{shift}}}", "\n", body) if shift > 0 else body
+        self.append_function(about.operation.start, head, body, scope, about.inside)
+
+    def append_function(
+        self, at: int, head: str, body: str, scope: ManualScope | None, original: Span
+    ) -> None:
+        """The same, with a body of any making that stands for the `original`."""
+        indent = self._indent_at(at)
         function = f"{indent}{head} {{{body.rstrip()}\n{indent}}}\n"
         if scope:
-            function = self.with_shardings(function, scope, about.inside)
-        self._functions[module].append(function)
+            function = self.with_shardings(function, scope, original)
+        self._functions[self._module_at(at)].append(function)
+
+    def _indent_at(self, at: int) -> str:
+        """The white space before a function of the module around an offset."""
+        return "  " if self._module_at(at) else ""
 
     def with_shardings(self, text: str, scope: ManualScope, original: Span) -> str:
         """Text in which `scope` is manual, where every operation and value without a sharding gets one.
@@ -216,11 +228,12 @@ class ComputationExport:
                     part = export.begin(function.start, None)
                     self._enter_function(function, scope)
                     self._convert(function.start, function.end)
-                    indent = "  " if module else ""
-                    copies.append(f"{indent}{export.finish(function.end, part)}\n")
+                    copies.append(f"{self._indent_at(at)}{export.finish(function.end, part)}\n")
         export.rewind()
         export.finish(at, before)
         new = "".join([*copies, *self._functions.pop(module, ())])
+        if not new:
+            return
         line_break = "" if export.text.endswith("\n", 0, at) or not at else "\n"
         export.replace(at, at, line_break + new)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import ConversionError
 from sdybridge.modules.computations import statement_start
 from sdybridge.modules.dictionary import read_dictionary
+from sdybridge.modules.export_reductions import REDUCTIONS, TO_UNREDUCED, export_reduction
 from sdybridge.modules.lexer import (
     SUFFIX_ID,
     TRIVIA,
@@ -36,8 +37,10 @@ CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
 COMPUTATIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
 """The operations with a body."""
 
-_COLLECTIVES = frozenset({"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"})
-_FORWARDING = frozenset({"sdy.all_reduce", "sdy.data_flow_edge", "sdy.propagation_barrier"})
+_COLLECTIVES = frozenset(
+    {"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute", "sdy.reduce_scatter"}
+)
+_FORWARDING = frozenset({"sdy.data_flow_edge", "sdy.propagation_barrier"})
 """The operations whose operand takes the place of the result."""
 
 _OPERAND = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}(#\d++))?")
@@ -83,6 +86,8 @@ def export_operation(export: ShardingExport, site: Site) -> int:
         return _remove_group(export, start, end, generic=generic)
     if name in _FORWARDING:
         return _forward(export, start)
+    if name in REDUCTIONS or name in TO_UNREDUCED:
+        return _reduction(export, site)
     if name in CONSTRAINTS or name in _COLLECTIVES:
         return _generic_copy(export, start, end) if generic else _copy(export, name, start, end)
     raise ConversionError(
@@ -134,6 +139,26 @@ def _forward(export: ShardingExport, start: int) -> int:
     export.replace(first, last, "")
     export.append("", [(name, -1, operands[0]) for name, _ in results])
     return last
+
+
+def _reduction(export: ShardingExport, site: Site) -> int:
+    """A reduction, or what undoes one: a manual computation where a value is unreduced."""
+    _, name, start, end, _ = site
+    operation = parse_one(export.source, statement_start(export.text, start))
+    operand = export.operands.sharding(operation) if "unreduced" in export.text else None
+    if operand and (name in TO_UNREDUCED or operand.unreduced_axes):
+        export_reduction(export, operation, operand)
+        return operation.end
+    if name == "sdy.all_reduce":
+        return _forward(export, start)
+    if name == "sdy.reduce_scatter":
+        return _generic_copy(export, start, end) if operation.is_generic else _copy(export, name, start, end)
+    raise ConversionError(
+        f"{name} cannot be exported: the text does not tell the sharding of its operand",
+        source=export.source,
+        span=operation.name_span,
+        help="give what computes the operand a sharding",
+    )
 
 
 def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:

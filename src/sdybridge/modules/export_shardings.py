@@ -26,8 +26,9 @@ from sdybridge.modules.contexts import (
 from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
-from sdybridge.modules.export_computations import ComputationExport
+from sdybridge.modules.export_computations import ComputationExport, needs_functions
 from sdybridge.modules.export_operations import CONSTRAINTS, ConstraintForm, export_operation
+from sdybridge.modules.export_reductions import Operands
 from sdybridge.modules.lexer import SYMBOL, matching_bracket, parse_error, symbol_name
 from sdybridge.modules.manual_calls import of_all
 from sdybridge.modules.meshes import find_meshes
@@ -139,6 +140,8 @@ class ShardingExport:
         self._known: dict[ManualScope | None, tuple[Contexts, Copies]] = {}
         self._set_scope(None)
         self._attributes: dict[tuple[object, ...], str] = {}
+        self.operands = Operands(source, target)
+        self.channel = 0  # the last one that is in use
         self._stem = "manual_"
         self._names = 0
 
@@ -162,7 +165,7 @@ class ShardingExport:
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
         at, end = 0, code_end(self.text)
-        if "sdy.manual_computation" in self.text or "sdy.named_computation" in self.text:
+        if needs_functions(self.text):
             self.computations = ComputationExport(self)
             return self.computations.run(progress)
         while at < end:

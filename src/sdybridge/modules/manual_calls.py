@@ -10,6 +10,7 @@ from sdybridge.modules.lexer import STRING, SUFFIX_ID, TRIVIA
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.types import is_shaped
 from sdybridge.modules.value_shardings import without_axes
+from sdybridge.sdy import TensorShardingAttr
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from sdybridge.modules.computations import Computation, ManualScope
     from sdybridge.modules.export_computations import ComputationExport
-    from sdybridge.sdy import TensorShardingAttr
+    from sdybridge.modules.operations import Operation
 
 BODY_NAME = "xla.sdy.inlinable_manual_computation_body"
 
@@ -30,6 +31,13 @@ _DEFINED = re.compile(
 
 Names = list[tuple[str, int, str]]
 """Values that others replace: a name, a number under it or -1, and what takes its place."""
+
+
+Operand = tuple[str, TensorShardingAttr, str, str]
+"""What goes into a manual computation: its name, sharding, type, and type in the body."""
+
+Result = tuple[str, int, TensorShardingAttr, str, str]
+"""What comes out: its name, number under it or -1, sharding, type in the body, and type."""
 
 
 def call_of(
@@ -54,64 +62,86 @@ def call_of(
 def _call_manual(
     work: ComputationExport, computation: Computation, scope: ManualScope, body: str
 ) -> tuple[str, Names]:
-    """Source: `convertManualComputation` in xla's `stablehlo_round_trip/shard_map_export.cc`."""
-    export, operation = work.export, computation.operation
-    at = operation.name_start
+    _convert(work, computation)
+    operands, results = [*computation.operands()], [*computation.results()]
+    around = [(before, after) for before, after, _ in computation.arguments()]
+    lines, renamed, head = manual_call(work, computation.operation, scope, operands, results, around)
+    work.add_function(computation, head, body, scope)
+    return computation.join(lines), renamed
+
+
+def manual_call(
+    work: ComputationExport,
+    operation: Operation,
+    scope: ManualScope,
+    operands: Sequence[Operand],
+    results: Sequence[Result],
+    arguments: Sequence[tuple[str, str]],
+) -> tuple[list[str], Names, str]:
+    """The operations that call a manual computation's body, the values to rename, and the function's head.
+
+    Args:
+        work: The export.
+        operation: The operation that these take the place of.
+        scope: What is manual in the body.
+        operands: What goes in.
+        results: What comes out.
+        arguments: The text of each of the body's arguments up to its type, and what follows that.
+
+    Source: `convertManualComputation` in xla's `stablehlo_round_trip/shard_map_export.cc`.
+    """
+    export, at = work.export, operation.name_start
     outer_axes = export.scope.axes if export.scope else ()
+
+    def full(sharding: TensorShardingAttr) -> str:
+        return export.attribute(sharding, at, outer_axes)
 
     def local(sharding: TensorShardingAttr) -> str:
         return export.attribute(without_axes(sharding, scope.axes), at, scope.axes)
 
-    _convert(work, computation)
     lines = []
-    operands = []
-    for operand, sharding, outside, inside in computation.operands():
+    given = []
+    for name, sharding, outside, inside in operands:
         if not is_shaped(outside):
-            operands.append(operand)
+            given.append(name)
             continue
         copied, inner = export.fresh(), export.fresh()
-        lines.append(_copy(work, copied, operand, export.attribute(sharding, at, outer_axes), outside))
+        lines.append(_copy(work, copied, name, full(sharding), outside))
         lines.append(_custom_call(inner, "SPMDFullToShardShape", copied, local(sharding), outside, inside))
-        operands.append(inner)
+        given.append(inner)
 
     symbol = work.new_symbol(BODY_NAME)
-    results = [*computation.results()]
     entries = [local(sharding) for _, _, sharding, _, _ in results]
     is_plain = len(results) == 1 and not is_shaped(results[0][4])
     call = results[0][0] if is_plain else export.fresh() if results else ""
     left = f"{call}:{len(results)} = " if len(results) > 1 else f"{call} = " if call else ""
-    inner_types = [inside for _, _, inside in computation.arguments()]
     lines.append(
-        f"{left}func.call {symbol}({', '.join(operands)}){f' {{{of_all(entries)}}}' if entries else ''}"
-        f" : ({', '.join(inner_types)}) -> {_listed([inside for *_, inside, _ in results])}"
+        f"{left}func.call {symbol}({', '.join(given)}){f' {{{of_all(entries)}}}' if entries else ''}"
+        f" : ({', '.join(inside for *_, inside in operands)})"
+        f" -> {_listed([inside for *_, inside, _ in results])}"
     )
     renamed: Names = []
     for k, (name, number, sharding, inside, outside) in enumerate(results):
         value = call if len(results) == 1 else f"{call}#{k}"
-        new = name
         if not is_shaped(outside):
             if value != name:
                 renamed.append((name, number, value))
             continue
         copied = export.fresh()
+        new = name
         if number >= 0 or not name:
             new = export.fresh()
             renamed.append((name, number, new))
         lines.append(_copy(work, copied, value, entries[k], inside))
-        full = export.attribute(sharding, at, outer_axes)
-        lines.append(_custom_call(new, "SPMDShardToFullShape", copied, full, inside, outside))
+        lines.append(_custom_call(new, "SPMDShardToFullShape", copied, full(sharding), inside, outside))
 
-    arguments = [
+    inputs = [
         f"{before} {{{local(sharding)}}}{after}"
-        for (before, after, _), (_, sharding, _, _) in zip(
-            computation.arguments(), computation.operands(), strict=True
-        )
+        for (before, after), (_, sharding, _, _) in zip(arguments, operands, strict=True)
     ]
     outputs = [f"{inside} {{{entry}}}" for entry, (*_, inside, _) in zip(entries, results, strict=True)]
     arrow = f" -> ({', '.join(outputs)})" if outputs else ""
-    head = f"func.func private {symbol}({', '.join(arguments)}){arrow}"
-    work.add_function(computation, head, body, scope)
-    return computation.join(lines), renamed
+    return lines, renamed, f"func.func private {symbol}({', '.join(inputs)}){arrow}"
 
 
 def _call_named(
