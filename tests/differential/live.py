@@ -1,13 +1,14 @@
 """Attributes in the memory of a process: built by jaxlib's own MLIR bindings, with their addresses.
 
 As a program it builds random ones, prints `ADDRESS TEXT` lines, and keeps them alive until its standard input
-ends.
+ends. With a third argument it may leave a core dump.
 """
 
 from __future__ import annotations
 
 import ctypes
 import random
+import resource
 import sys
 from typing import Any
 
@@ -86,10 +87,12 @@ def address_of(attr: Any) -> int:
 
 def main() -> None:
     """Builds as many attributes as asked for, from the seed that is given."""
-    seed, count = sys.argv[1], int(sys.argv[2])
+    seed, count, *dumps = sys.argv[1:]
+    if dumps:
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
     rng = random.Random(seed)
     context = new_context()
-    for _ in range(count):
+    for _ in range(int(count)):
         attr = build(random_attribute(rng), context)
         print(f"{address_of(attr):#x} {attr}")
     print(flush=True)

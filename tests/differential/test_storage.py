@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -123,12 +124,12 @@ def held() -> Iterator[Held]:
     yield from holding(Path(sys.executable), "held", 200)
 
 
-def holding(python: Path, seed: str, count: int) -> Iterator[Held]:
-    """Another process, as long as it is needed."""
+def holding(python: Path, seed: str, count: int, *, cwd: Path = ROOT, dumps: bool = False) -> Iterator[Held]:
+    """Another process, as long as it is needed; it may leave a core dump in its directory."""
     process = subprocess.Popen(
-        [python, "-m", "tests.differential.live", seed, str(count)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        [python, "-m", "tests.differential.live", seed, str(count), *["dumps"] * dumps],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",
@@ -192,6 +193,26 @@ def test_a_core_dump(held: Held, tmp_path: Path) -> None:
     (tmp_path / "core").unlink()  # it is large
 
 
+@needs_proc
+def test_a_core_dump_of_the_kernel(tmp_path: Path) -> None:
+    """It leaves out the names of the classes, which are constants of jaxlib's library."""
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    if "/" in pattern or "|" in pattern:
+        pytest.skip(f"NOT TESTED: this system writes core dumps elsewhere, to {pattern}")
+    for process in holding(Path(sys.executable), "dumped", 100, cwd=tmp_path, dumps=True):
+        os.kill(process.pid, signal.SIGABRT)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        attributes = process.attributes
+    [core] = tmp_path.iterdir()
+    with CoreMemory(core) as memory:
+        for address, text in attributes.items():
+            assert str(read_attribute(memory, address)) == text
+    with CoreMemory(core, sysroot=tmp_path) as memory, pytest.raises(StorageError) as raised:
+        read_attribute(memory, next(iter(attributes)))
+    assert "libjax" in raised.value.notes[0]
+    core.unlink()
+
+
 def test_gdb_on_another_process(held: Held) -> None:
     shown = run_gdb(
         [f"attach {held.pid}", *[f"sdy-print {address:#x}" for address in held.attributes], "detach"]
@@ -201,6 +222,7 @@ def test_gdb_on_another_process(held: Held) -> None:
 
 
 def test_lldb_on_another_process(held: Held) -> None:
-    commands = [f"sdy-print {address:#x}" for address in held.attributes]
+    some = dict(list(held.attributes.items())[:50])
+    commands = [f"sdy-print {address:#x}" for address in some]
     shown = run_lldb([f"process attach -p {held.pid}", *commands, "detach"])
-    assert re.findall("^#sdy.*$", shown, re.MULTILINE) == list(held.attributes.values())
+    assert re.findall("^#sdy.*$", shown, re.MULTILINE) == list(some.values())

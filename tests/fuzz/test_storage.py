@@ -14,6 +14,7 @@ from tests.unit.storage.cores import core_of
 
 from sdybridge.errors import StorageError
 from sdybridge.storage import BytesMemory, CoreMemory, read_attribute, write_attribute
+from sdybridge.storage.debugger import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,6 +132,23 @@ def test_the_padding_of_flags_means_nothing() -> None:
     assert flags > 300
 
 
+def test_only_attributes_are_read_as_such() -> None:
+    """Every other address in an image is refused, also by what adapts to other records."""
+    rng = random.Random(0)
+    refused = 0
+    for _ in range(100):
+        image = write_attribute(random_attribute(rng))
+        stored = {block.address for block in image.blocks if block.parts[0].name == "abstract"}
+        for address in range(image.base - 8, image.base + len(image.data) + 8, 4):
+            if address in stored:
+                assert describe(image, address)
+                continue
+            refused += 1
+            with pytest.raises(StorageError):
+                describe(image, address)
+    assert refused > 10_000
+
+
 def test_corrupted_core_dumps(tmp_path: Path) -> None:
     rng = random.Random(int(os.environ["SDYBRIDGE_SEED"]))
     attr = random_attribute(rng)
@@ -142,7 +160,7 @@ def test_corrupted_core_dumps(tmp_path: Path) -> None:
     core = core_of([(image.base, image.data[:split])], [mapped])
     path = tmp_path / "core"
     outcomes = set()
-    for _ in range(1000):
+    for _ in range(500):
         data = bytearray(core)
         for _ in range(rng.choice((0, 1, 1, 2, 8))):
             at = rng.randrange(min(400, len(data)) if rng.random() < 0.8 else len(data))

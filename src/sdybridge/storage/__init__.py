@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from sdybridge.storage.core_dump import CoreMemory as CoreMemory
+from sdybridge.storage.detection import find_build as find_build
 from sdybridge.storage.layouts import BUILDS as BUILDS
 from sdybridge.storage.layouts import CURRENT as CURRENT
 from sdybridge.storage.layouts import HLO_LAYOUTS as HLO_LAYOUTS

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import StorageError
 from sdybridge.sdy.printer import quote, symbol
+from sdybridge.storage.detection import find_build
 from sdybridge.storage.layouts import CURRENT
 from sdybridge.storage.reader import Symbol, read_value
 
@@ -44,12 +45,12 @@ def is_storage(type_name: str) -> bool:
 
 
 def describe(memory: Memory, address: int, *, build: Build = CURRENT) -> str:
-    """The attribute at an address as MLIR prints it.
+    """The attribute at an address as MLIR prints it, also if the records of its MLIR are laid out otherwise.
 
     Raises:
         StorageError: Neither a Shardy attribute, a string nor a flat symbol reference is there.
     """
-    value = read_value(memory, address, build=build)
+    value = read_value(memory, address, build=find_build(memory, address, build=build))
     if isinstance(value, Symbol):
         return symbol(value)
     return quote(value) if isinstance(value, str) else str(value)

@@ -122,7 +122,7 @@ def test_sdy_print_in_lldb(program: list[str]) -> None:
     shown = run_lldb([*start, *commands], program[0])
     for expression, text in PRINTED.items():
         assert f"(lldb) sdy-print {expression}\n{text}\n" in shown
-    for expression, text in list(REFUSED.items())[:3]:  # a batch ends at its first error
+    for expression, text in list(REFUSED.items())[1:3]:  # a batch ends at its first error
         assert text in run_lldb([*start, f"sdy-print {expression}"], program[0])
 
 
