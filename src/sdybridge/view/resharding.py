@@ -1,0 +1,286 @@
+"""What moves when a tensor goes from one sharding to another."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.bridge import convert_to_sdy_sharding
+from sdybridge.errors import SdyBridgeError
+from sdybridge.hlo import OpShardingType
+from sdybridge.view.collectives import Collective, plan
+from sdybridge.view.devices import devices_of, group_dim, shards_by_device
+
+if TYPE_CHECKING:
+    from sdybridge.hlo import HloSharding
+    from sdybridge.sdy import MeshAttr, TensorShardingAttr
+    from sdybridge.view.explanation import Explanation
+    from sdybridge.view.tensor_type import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionChange:
+    """How the cutting of one dimension changes.
+
+    Attributes:
+        before: The axes before; None if they are not known.
+        after: The axes after.
+        shards_before: Into how many shards it is cut before.
+        shards_after: And after.
+        gained: The axes that are new to it.
+        lost: The axes that it no longer has.
+    """
+
+    before: tuple[str, ...] | None
+    after: tuple[str, ...] | None
+    shards_before: int
+    shards_after: int
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resharding:
+    """What moves between two shardings of one tensor.
+
+    `str(resharding)` is the text, `resharding.to_dict()` the JSON, whose keys are stable.
+
+    Attributes:
+        before: The first sharding.
+        after: The second one.
+        dimensions: What changes in each dimension; empty where the ranks are not known.
+        is_same: Whether every device holds the same part before and after; None if that is not known.
+        moving: The devices that hold another part after than before; None as above.
+        steps: Collectives that do it; None where that is not known.
+        is_fallback: Whether no axes have both shardings, so that the steps gather the whole tensor.
+        received: What each device receives at least, in elements: the most and the sum over all devices.
+            None if the shape or the devices are not known, or values are still to be combined.
+        differences: What differs in form and not in what the devices hold, such as openness.
+    """
+
+    before: Explanation
+    after: Explanation
+    dimensions: tuple[DimensionChange, ...]
+    is_same: bool | None
+    moving: tuple[int, ...] | None
+    steps: tuple[Collective, ...] | None
+    is_fallback: bool
+    received: tuple[int, int] | None
+    differences: tuple[str, ...]
+
+    @property
+    def tensor(self) -> TensorType | None:
+        """The tensor, if it is known."""
+        return self.before.tensor
+
+    def local(self, shards: tuple[int, ...]) -> TensorType | None:
+        """The buffer on each device when the dimensions are cut into so many shards."""
+        tensor = self.tensor
+        if tensor is None or len(shards) != tensor.rank:
+            return None
+        sizes = [None if n is None else -(-n // count) for n, count in zip(tensor.shape, shards, strict=True)]
+        return tensor.with_shape(tuple(sizes))
+
+    def __str__(self) -> str:
+        from sdybridge.view.resharding_text import resharding_text
+
+        return resharding_text(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """The facts as JSON values."""
+        from sdybridge.view.resharding_json import resharding_dict
+
+        return resharding_dict(self)
+
+
+def resharding_of(before: Explanation, after: Explanation) -> Resharding:
+    """What moves between two explained shardings of tensors of one shape."""
+    moving = _moving(before, after)
+    is_same = None if moving is None else not moving
+    if is_same is None and before.sharded.hlo == after.sharded.hlo:
+        is_same = True
+    steps, is_fallback = _steps(before, after, is_same)
+    return Resharding(
+        before=before,
+        after=after,
+        dimensions=_changes(before, after),
+        is_same=is_same,
+        moving=moving,
+        steps=steps,
+        is_fallback=is_fallback,
+        received=_received(before, after),
+        differences=_differences(before, after),
+    )
+
+
+def _changes(before: Explanation, after: Explanation) -> tuple[DimensionChange, ...]:
+    if len(before.dimensions) != len(after.dimensions):
+        return ()
+    changes = []
+    for a, b in zip(before.dimensions, after.dimensions, strict=True):
+        gained = tuple([axis for axis in b.axes or () if axis not in (a.axes or ())])
+        lost = tuple([axis for axis in a.axes or () if axis not in (b.axes or ())])
+        changes.append(DimensionChange(a.axes, b.axes, a.shards, b.shards, gained, lost))
+    return tuple(changes)
+
+
+def _count(before: Explanation, after: Explanation) -> int | None:
+    known = [count for count in (before.num_devices, after.num_devices) if count is not None]
+    return max(known) if known else None
+
+
+def _regions(explanation: Explanation, count: int | None) -> dict[int, tuple[object, ...]] | None:
+    """What each device holds: a region of the tensor, of which partial values, and for whom.
+
+    Where the shape is not known, a region is a shard among so many.
+    """
+    hlo = explanation.sharded.hlo
+    held = shards_by_device(hlo, count)
+    if held is None:
+        return None
+    dims = explanation.dimensions
+    inner = _inner_groups(hlo)
+    regions: dict[int, tuple[object, ...]] = {}
+    for device, index in held.items():
+        at = index or (0,) * len(dims)
+        where: list[object] = []
+        for i, dim in zip(at, dims, strict=True):
+            length = dim.shard_size
+            if dim.size is None or length is None:
+                where.append((i, dim.shards))
+            else:
+                where.append((min(i * length, dim.size), min((i + 1) * length, dim.size)))
+        regions[device] = (*where, inner.get(device))
+    return regions
+
+
+def _inner_groups(hlo: HloSharding) -> dict[int, tuple[int, ...]]:
+    """Each device's place among manual and unreduced devices."""
+    if hlo.type is not OpShardingType.OTHER:
+        return {}
+    kinds = (OpShardingType.MANUAL, OpShardingType.UNREDUCED)
+    dims = [dim for dim in (group_dim(hlo, kind) for kind in kinds) if dim is not None]
+    if not dims:
+        return {}
+    tiles = hlo.tile_assignment
+    indices = itertools.product(*[range(size) for size in tiles.dims])
+    return {
+        device: tuple([index[dim] for dim in dims])
+        for device, index in zip(devices_of(tiles), indices, strict=True)
+    }
+
+
+def _moving(before: Explanation, after: Explanation) -> tuple[int, ...] | None:
+    """The devices that hold another part after than before."""
+    count = _count(before, after)
+    a, b = _regions(before, count), _regions(after, count)
+    if a is None or b is None or len(before.dimensions) != len(after.dimensions):
+        return None
+    return tuple(sorted(device for device in {*a, *b} if a.get(device) != b.get(device)))
+
+
+def _received(before: Explanation, after: Explanation) -> tuple[int, int] | None:
+    """What the devices have to receive: what they are to hold and do not."""
+    tensor = before.tensor
+    combines = before.sharded.hlo.has_unreduced or after.sharded.hlo.has_unreduced
+    if tensor is None or not tensor.is_static or combines:
+        return None
+    count = _count(before, after)
+    a, b = _regions(before, count), _regions(after, count)
+    if a is None or b is None or len(before.dimensions) != len(after.dimensions):
+        return None
+    most = total = 0
+    for device, new in b.items():
+        old = a.get(device)
+        volume = common = 1
+        for i in range(tensor.rank):
+            start, limit = new[i]  # type: ignore[misc]
+            volume *= limit - start
+            if old is not None:
+                old_start, old_limit = old[i]  # type: ignore[misc]
+                common *= max(0, min(limit, old_limit) - max(start, old_start))
+        missing = volume - (common if old is not None else 0)
+        most = max(most, missing)
+        total += missing
+    return most, total
+
+
+def _steps(
+    before: Explanation, after: Explanation, is_same: bool | None
+) -> tuple[tuple[Collective, ...] | None, bool]:
+    """The collectives, and whether they gather everything for want of a better way."""
+    if is_same and not before.sharded.hlo.has_unreduced:
+        return (), False
+    kinds = (before.kind, after.kind)
+    if "unknown" in kinds or before.sharded.manual_axes != after.sharded.manual_axes:
+        return None, False
+    if ("manual" in kinds and kinds[0] != kinds[1]) or not before.dimensions or not after.dimensions:
+        return None, False
+    shards = tuple([dim.shards for dim in after.dimensions])
+    if "maximal" in kinds:
+        size = _count(before, after) or 1
+        return (Collective("broadcast", (), None, None, size, shards),), False
+    on_mesh = _on_one_mesh(before, after)
+    if on_mesh is not None:
+        mesh, a, b, permutation = on_mesh
+        steps = plan(a, b, mesh, before.sharded.manual_axes)
+        if steps is not None:
+            return ((*permutation, *steps) if steps or permutation else ()), False
+    size = _count(before, after) or 1
+    whole = (1,) * len(shards)
+    return (
+        Collective("all-gather", (), None, None, size, whole),
+        Collective("slice", (), None, None, size, shards),
+    ), True
+
+
+def _on_one_mesh(
+    before: Explanation, after: Explanation
+) -> tuple[MeshAttr, TensorShardingAttr, TensorShardingAttr, tuple[Collective, ...]] | None:
+    """Both shardings on the mesh of the first; behind a permutation of all devices where orders differ."""
+    a, b = before.sharded, after.sharded
+    if a.sdy is None or b.sdy is None:
+        return None
+    if a.mesh is None or b.mesh is None:
+        mesh = a.mesh or b.mesh
+        return None if mesh is None else (mesh, a.sdy, b.sdy, ())
+    if a.mesh is b.mesh:
+        return a.mesh, a.sdy, b.sdy, ()
+    if a.hlo.type is not OpShardingType.OTHER:
+        return b.mesh, a.sdy, b.sdy, ()
+    if b.hlo.type is not OpShardingType.OTHER:
+        return a.mesh, a.sdy, b.sdy, ()
+    for hlo, mesh in ((b.hlo, a.mesh), (a.hlo, b.mesh)):
+        try:
+            there = convert_to_sdy_sharding(hlo, mesh)
+        except SdyBridgeError:
+            continue
+        return (mesh, a.sdy, there, ()) if hlo is b.hlo else (mesh, there, b.sdy, ())
+    if a.mesh.axes == b.mesh.axes:
+        shards = tuple([dim.shards for dim in before.dimensions])
+        permute = Collective("collective-permute", (), None, None, a.mesh.total_size, shards)
+        return a.mesh, a.sdy, b.sdy, (permute,)
+    return None
+
+
+def _differences(before: Explanation, after: Explanation) -> tuple[str, ...]:
+    """What differs in form alone."""
+    a, b = before.sharded, after.sharded
+    found = []
+    for i, (x, y) in enumerate(zip(before.dimensions, after.dimensions, strict=False)):
+        if x.is_open is not None and y.is_open is not None and x.is_open != y.is_open:
+            found.append(f"dimension {i} {'opens' if y.is_open else 'closes'}")
+        if (x.priority or 0) != (y.priority or 0):
+            found.append(f"dimension {i}: priority {x.priority or 0} before, {y.priority or 0} after")
+    if a.sdy is not None and b.sdy is not None:
+        explicit = [" ".join(ref.stripped for ref in one.replicated_axes) or "none" for one in (a.sdy, b.sdy)]
+        if explicit[0] != explicit[1]:
+            found.append(f"explicitly replicated: {explicit[0]} before, {explicit[1]} after")
+    if a.hlo.metadata != b.hlo.metadata:
+        found.append("the metadata")
+    if a.hlo.shard_group != b.hlo.shard_group:
+        found.append("the shard group")
+    if a.hlo.tile_assignment.is_iota != b.hlo.tile_assignment.is_iota and a.hlo == b.hlo:
+        found.append("one lists its devices, the other counts them")
+    return tuple(found)
