@@ -14,6 +14,7 @@ from sdybridge.errors import SdyBridgeError
 
 _COMMANDS = {
     "convert": "Convert one sharding either way, and show what is lost.",
+    "explain": "Say what a sharding means, or what moves between two.",
     "export": "Convert a whole program from Shardy shardings to HLO shardings.",
     "import": "Convert a whole program from HLO shardings to Shardy shardings.",
     "inspect": "Show the meshes, shardings, inputs and outputs of programs.",

@@ -43,7 +43,7 @@ class Collective:
 
     Attributes:
         kind: `all-gather`, `all-to-all`, `slice`, `collective-permute`, `all-reduce`, `reduce-scatter`, or
-            `broadcast` from a single device.
+            `broadcast` from or to a single device.
         axes: The axes that it runs along, major to minor; empty where it runs over all devices.
         from_dim: The dimension that loses the axes.
         to_dim: The dimension that gains them.
@@ -68,7 +68,7 @@ class Collective:
         n = self.group_size
         if self.kind == "slice":
             return 0
-        if self.kind in ("all-gather", "gather-all"):
+        if self.kind == "all-gather":
             return max(0, after - before)
         if self.kind == "all-to-all":
             return -(-after * (n - 1) // n)
@@ -123,7 +123,8 @@ def plan(
         manual: Axes that are manual where the tensor is, and take no part.
 
     >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
-    >>> a, b = map(TensorShardingAttr.from_string, ('<@m, [{"y"}, {}, {"x"}]>', '<@m, [{}, {"x", "y"}, {}]>'))
+    >>> a, b = '<@m, [{"y"}, {}, {"x"}]>', '<@m, [{}, {"x", "y"}, {}]>'
+    >>> a, b = map(TensorShardingAttr.from_string, (a, b))
     >>> for step in plan(a, b, MeshAttr.from_sizes({"x": 4, "y": 2})):
     ...     print(step.kind, *step.axes, step.from_dim, step.to_dim, step.shards)
     all-to-all "x" 2 1 (2, 4, 1)

@@ -73,7 +73,7 @@ def shards_by_device(hlo: HloSharding, num_devices: int | None) -> dict[int, tup
     if hlo.type is OpShardingType.REPLICATED:
         if num_devices is None or num_devices > MOST_LISTED:
             return None
-        return {device: () for device in range(num_devices)}
+        return dict.fromkeys(range(num_devices), ())
     if hlo.type is not OpShardingType.OTHER or hlo.num_devices > MOST_LISTED:
         return None
     tiles = hlo.tile_assignment

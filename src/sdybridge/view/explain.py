@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
+from sdybridge.hlo import OpShardingType
 from sdybridge.target import Target
 from sdybridge.view.explanation import Explanation, explanation_of
-from sdybridge.view.reading import as_meshes, as_tensor, parse, place
+from sdybridge.view.reading import as_meshes, as_tensor, parse
 from sdybridge.view.resharding import Resharding, resharding_of
+from sdybridge.view.sharded import place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,6 +141,7 @@ def explain_parsed(
         known,
         tensor=tensor,
         tensors=tensors,
+        rank=_rank(parsed),
         manual_axes=manual_axes,
         axis_names=axis_names,
         target=target,
@@ -157,6 +160,17 @@ def explain_parsed(
         )
     moves = [resharding_of(a, b) for a, b in zip(first, second, strict=True)]
     return Reshardings(moves) if is_tuple else moves[0]
+
+
+def _rank(parsed: Sequence[Parsed]) -> int | None:
+    """The rank of the tensor that the shardings are of, so far as one of them says it."""
+    for one in parsed:
+        if len(one.sdy) == 1 and one.sdy[0].rank:
+            return one.sdy[0].rank
+        hlo = one.hlo
+        if hlo is not None and hlo.type is OpShardingType.OTHER:
+            return hlo.data_rank
+    return None
 
 
 def _is_tuple(parsed: Parsed) -> bool:

@@ -18,8 +18,8 @@ from sdybridge.view.steps import steps_of
 if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
     from sdybridge.view.forms import Form
-    from sdybridge.view.reading import Sharded
     from sdybridge.view.remarks import Remark
+    from sdybridge.view.sharded import Sharded
     from sdybridge.view.steps import Steps
     from sdybridge.view.tensor_type import TensorType
 
@@ -176,7 +176,7 @@ def _dimensions(sharded: Sharded) -> tuple[Dimension, ...]:
         shards = (1,) * tensor.rank
     else:
         return ()
-    from_axes = sharded.notation.value in ("sdy", "partition-spec")
+    from_axes = sharded.notation.value in ("sdy", "partition-spec", "hlo-named")
     dims = []
     for i, count in enumerate(shards):
         size = tensor.shape[i] if tensor is not None else None

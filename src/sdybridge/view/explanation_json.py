@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sdybridge.view.dimensions import Dimension
     from sdybridge.view.explanation import Explanation
     from sdybridge.view.forms import Form
-    from sdybridge.view.reading import Sharded
+    from sdybridge.view.sharded import Sharded
     from sdybridge.view.steps import Steps
     from sdybridge.view.tensor_type import TensorType
 

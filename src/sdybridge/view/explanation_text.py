@@ -6,8 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from sdybridge.sdy.printer import quote
-from sdybridge.view.reading import MeshOrigin
 from sdybridge.view.remarks import show_runs
+from sdybridge.view.sharded import MeshOrigin
 from sdybridge.view.tensor_type import show_bytes
 
 if TYPE_CHECKING:
@@ -63,20 +63,18 @@ def _summary(explanation: Explanation) -> str:
     count = (
         "every device" if devices is None else "the one device" if devices == 1 else f"all {devices} devices"
     )
+    holds = "hold" if devices and devices > 1 else "holds"
     kind = explanation.kind
     if kind == "replicated":
-        return f"Replicated: {count} {'hold' if devices and devices > 1 else 'holds'} the whole tensor."
+        return f"Replicated: {count} {holds} the whole tensor."
     if kind == "maximal":
-        return f"On device {explanation.sharded.hlo.unique_device} alone, whole; no other device holds any of it."
+        return f"On device {explanation.sharded.hlo.unique_device} alone, whole."
     if kind == "manual":
-        return f"Manual: the program itself says what each device holds; the partitioner leaves it alone ({count})."
+        return f"Manual: the program itself says what {count} {holds}; the partitioner leaves it alone."
     if kind == "unknown":
         return "Unknown: nothing is said; the compiler may choose any sharding."
     if kind == "unreduced":
-        return (
-            f"Unreduced: {count} {'hold' if devices and devices > 1 else 'holds'} a partial value of the whole "
-            "tensor, which are still to be combined."
-        )
+        return f"Unreduced: {count} {holds} a partial value of the whole tensor, still to be combined."
     parts = [f"{devices} device{'s' * (devices != 1)}"]
     shards = explanation.num_shards
     parts.append("the tensor is not cut" if shards == 1 else f"{shards} shards")
@@ -211,7 +209,8 @@ def steps_lines(steps: Steps) -> Iterator[str]:
     )
     order = [steps.axes[at][0] for at in steps.transpose]
     taken = "as the tile dims take the axes" if known else "as the tile dims count them"
-    yield from fact("transpose", f"({','.join(map(str, steps.transpose))}): {' '.join(order)}, {taken}")
+    transpose = ",".join(map(str, steps.transpose))
+    yield from fact("transpose", f"({transpose}): {' '.join(order)}, {taken}")
     yield from fact("in NumPy", steps.numpy)
     if steps.canonical is None:
         yield from fact("written", "as a list: the mesh has an order of its own")
@@ -251,8 +250,8 @@ def _forms(explanation: Explanation) -> list[str]:
     by_forms: dict[tuple[str, ...], list[str]] = {}
     for kind, names in lost.items():
         by_forms.setdefault(tuple(names), []).append(kind)
-    for names, kinds in by_forms.items():
-        lines += fact("not held", f"{'; '.join(kinds)}: not in {', '.join(names)}")
+    for labels, kinds in by_forms.items():
+        lines += fact("not held", f"{'; '.join(kinds)}: not in {', '.join(labels)}")
     return lines
 
 

@@ -9,11 +9,12 @@ from sdybridge.bridge import Loss, LossKind, export_losses, import_losses
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment, recognize_iota
 from sdybridge.view.devices import MOST_LISTED, devices_of
+from sdybridge.view.named_form import named_of_sdy
 from sdybridge.view.partition_spec import format_partition_spec, partition_spec_losses
 from sdybridge.view.reading import Notation
 
 if TYPE_CHECKING:
-    from sdybridge.view.reading import Sharded
+    from sdybridge.view.sharded import Sharded
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Form:
     """A sharding in one notation.
 
     Attributes:
-        name: The notation: `shardy`, `hlo`, `hlo-list`, `proto` or `partition-spec`.
+        name: The notation: `shardy`, `hlo`, `hlo-list`, `hlo-named`, `proto` or `partition-spec`.
         text: The sharding; None where the notation cannot express it, or it would be too long.
         reason: Why there is no text.
         losses: What the notation does not hold of the sharding that was given.
@@ -35,7 +36,7 @@ class Form:
 
 def forms_of(sharded: Sharded) -> tuple[Form, ...]:
     """The forms of a sharding, Shardy's first."""
-    return (_shardy(sharded), *_hlo(sharded), _proto(sharded), _partition_spec(sharded))
+    return (_shardy(sharded), *_hlo(sharded), _named(sharded), _proto(sharded), _partition_spec(sharded))
 
 
 def _shardy(sharded: Sharded) -> Form:
@@ -96,6 +97,29 @@ def _hlo(sharded: Sharded) -> list[Form]:
     head = f"devices=[{','.join(map(str, tiles.dims))}]"
     listed = hlo.to_string().replace(str(tiles), f"{head}{devices}", 1)
     return [short, Form("hlo-list", listed, "", losses)]
+
+
+def _named(sharded: Sharded) -> Form:
+    """The form over a named mesh, which newer releases of XLA write."""
+    sdy, mesh = sharded.sdy, sharded.mesh
+    if sdy is None or mesh is None or not (mesh.axes or mesh.is_maximal):
+        return Form("hlo-named", None, "it needs the axes of a mesh")
+    try:
+        named = named_of_sdy(sdy, mesh, sharded.manual_axes)
+    except SdyBridgeError as error:
+        return Form("hlo-named", None, error.message)
+    losses = []
+    if not _is_grid(sharded.notation):
+        losses = [
+            Loss(LossKind.PRIORITY, ("dim_shardings", i), f"p{dim.priority}")
+            for i, dim in enumerate(sdy.dim_shardings)
+            if dim.priority is not None
+        ]
+    if sharded.hlo.shard_group is not None:
+        losses.append(Loss(LossKind.SHARD_GROUP, (), str(sharded.hlo.shard_group)))
+    return Form(
+        "hlo-named", HloSharding.named(named, metadata=sharded.hlo.metadata).to_string(), "", tuple(losses)
+    )
 
 
 def _with_tiles(hlo: HloSharding, tiles: TileAssignment) -> HloSharding:

@@ -78,8 +78,8 @@ def format_partition_spec(sharding: TensorShardingAttr) -> str:
             parts.append(repr(names[0]) if len(names) == 1 else repr(tuple(names)))
     if sharding.unreduced_axes:
         _check_whole(sharding.unreduced_axes)
-        names = ", ".join(repr(ref.name) for ref in sharding.unreduced_axes)
-        parts.append(f"unreduced={{{names}}}")
+        unreduced = ", ".join(repr(ref.name) for ref in sharding.unreduced_axes)
+        parts.append(f"unreduced={{{unreduced}}}")
     return f"P({', '.join(parts)})"
 
 

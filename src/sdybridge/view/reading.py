@@ -1,4 +1,4 @@
-"""Shardings in any notation, read and put on a mesh: what every view starts from."""
+"""Shardings in any notation, read."""
 
 from __future__ import annotations
 
@@ -8,30 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.bridge import (
-    convert_to_hlo_sharding,
-    convert_to_sdy_sharding,
-    get_manual_axes,
-    infer_mesh,
-    resolve_mesh,
-)
-from sdybridge.errors import ConversionError, ParseError, SdyBridgeError, VerificationError
-from sdybridge.hlo import HloSharding, OpShardingType, decode_proto_text
-from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr, locate
+from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
+from sdybridge.hlo import HloSharding, decode_proto_text
+from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.sdy.printer import symbol
 from sdybridge.source import Source, Span
-from sdybridge.target import Target
 from sdybridge.view.partition_spec import PREFIXES, parse_partition_spec
 from sdybridge.view.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sdybridge.bridge import InferredMeshes
+    from sdybridge.target import Target
 
     Known = MeshAttr | Mapping[str, MeshAttr] | None
 
-_HLO_WORDS = re.compile(r"(?:devices|device|replicated|manual|maximal|unknown|unreduced)\b")
+_HLO_WORDS = re.compile(r"(?:devices|device|replicated|manual|maximal|unknown|unreduced|mesh|maximal_mesh)\b")
 _PER_VALUE = re.compile(r"#sdy\.sharding_per_value<|\[\s*<")
 _READ_AS_PROTO = "this was read as a proto; Shardy shardings start with `<` or `[`, HLO shardings with `{`"
 
@@ -41,43 +31,9 @@ class Notation(enum.Enum):
 
     SDY = "sdy"
     HLO = "hlo"
+    HLO_NAMED = "hlo-named"
     PROTO = "proto"
     PARTITION_SPEC = "partition-spec"
-
-
-class MeshOrigin(enum.Enum):
-    """Where the mesh of an explanation comes from."""
-
-    GIVEN = "given"
-    INLINE = "inline"
-    INFERRED = "inferred"
-
-
-@dataclass(frozen=True, slots=True)
-class Sharded:
-    """The sharding of one tensor, in both notations as far as they can say it.
-
-    Attributes:
-        text: The sharding as it was given.
-        notation: What that is.
-        hlo: The device grid.
-        sdy: The axes; None where no mesh is known, or the rank is not, or no axes of the mesh make the grid.
-        mesh: The mesh of `sdy`, or the mesh that was given.
-        mesh_origin: Where the mesh comes from; None without one.
-        manual_axes: The axes that are manual here.
-        tensor: The tensor, if it is known.
-        misfit: Why there is no `sdy` on the mesh that was given.
-    """
-
-    text: str
-    notation: Notation
-    hlo: HloSharding
-    sdy: TensorShardingAttr | None = None
-    mesh: MeshAttr | None = None
-    mesh_origin: MeshOrigin | None = None
-    manual_axes: tuple[str, ...] = ()
-    tensor: TensorType | None = None
-    misfit: SdyBridgeError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +117,16 @@ def _read_hlo(source: Source, target: Target) -> HloSharding:
 
 def _read_sdy(source: Source, known: Known, target: Target) -> tuple[TensorShardingAttr, ...]:
     """One sharding, or several with brackets around them; dimensions alone are on the only mesh."""
-    text, shift = _completed(source.text, known)
+    text, shift = completed(source.text, known)
     try:
         if _PER_VALUE.match(text):
             return TensorShardingPerValueAttr.from_string(text, target=target).shardings
         return (TensorShardingAttr.from_string(text, target=target),)
     except SdyBridgeError as error:
-        raise _placed(error, source, shift) from None
+        raise relocated(error, source, shift) from None
 
 
-def _completed(given: str, known: Known) -> tuple[str, int]:
+def completed(given: str, known: Known) -> tuple[str, int]:
     """A Shardy sharding's text without white space around it, and what to add to offsets in it."""
     text = given.strip()
     shift = given.find(text) if text else 0
@@ -180,7 +136,7 @@ def _completed(given: str, known: Known) -> tuple[str, int]:
     return text, shift
 
 
-def _placed(error: SdyBridgeError, source: Source, shift: int) -> SdyBridgeError:
+def relocated(error: SdyBridgeError, source: Source, shift: int) -> SdyBridgeError:
     """The error in the text as it was given, not as it was completed."""
     end = len(source.text)
     if error.span is None:
@@ -193,171 +149,6 @@ def _placed(error: SdyBridgeError, source: Source, shift: int) -> SdyBridgeError
 
 def _only_name(known: Known) -> str:
     return next(iter(known)) if isinstance(known, Mapping) and len(known) == 1 else "mesh"
-
-
-def place(
-    parsed: Sequence[Parsed],
-    known: Known,
-    *,
-    tensor: TensorType | None = None,
-    tensors: Sequence[TensorType | None] = (),
-    manual_axes: Sequence[str] = (),
-    axis_names: Sequence[str] = (),
-    target: Target = Target.CURRENT,
-) -> list[list[Sharded]]:
-    """Put shardings on meshes: those that name one on that, device grids on one that is given or inferred.
-
-    Args:
-        parsed: The shardings. Those that need a mesh inferred get one in common, where there is one.
-        known: The meshes that are known.
-        tensor: The tensor that each of them is of.
-        tensors: One for each element of a tuple, instead.
-        manual_axes: Axes that are manual where the Shardy shardings stand.
-        axis_names: Names for the axes of an inferred mesh.
-        target: Whose conventions to follow.
-
-    Raises:
-        SdyBridgeError: A sharding is not valid on its mesh, or not on the tensor.
-    """
-    from_sdy = [_place_sdy(one, known, tensor, tensors, manual_axes, target) for one in parsed]
-    meshes = [sharded.mesh for placed in from_sdy for sharded in placed if sharded.mesh]
-    if known is None and meshes:
-        known = meshes[0]
-    leaves = [leaf for one in parsed if one.hlo for leaf in _leaves(one.hlo)]
-    inferred = _inferred(leaves, known, axis_names)
-    placed = []
-    for one, done in zip(parsed, from_sdy, strict=True):
-        if one.hlo is None:
-            placed.append(done)
-            continue
-        found = _leaves(one.hlo)
-        of_leaf = tensors if len(tensors) == len(found) else [tensor] * len(found)
-        placed.append([
-            _place_hlo(one, leaf, known, inferred, kind, target)
-            for leaf, kind in zip(found, of_leaf, strict=True)
-        ])  # fmt: skip
-    return placed
-
-
-def _leaves(hlo: HloSharding) -> list[HloSharding]:
-    if not hlo.is_tuple:
-        return [hlo]
-    return [leaf for element in hlo.tuple_elements for leaf in _leaves(element)]
-
-
-def _place_sdy(
-    one: Parsed,
-    known: Known,
-    tensor: TensorType | None,
-    tensors: Sequence[TensorType | None],
-    manual_axes: Sequence[str],
-    target: Target,
-) -> list[Sharded]:
-    placed = []
-    for i, sharding in enumerate(one.sdy):
-        of_value = tensors[i] if len(tensors) == len(one.sdy) else tensor
-        try:
-            mesh = resolve_mesh(sharding, known)
-            _check_tensor(sharding.rank, of_value, f"{sharding.stripped}")
-            hlo = convert_to_hlo_sharding(sharding, mesh, manual_axes=manual_axes, target=target)
-        except SdyBridgeError as error:
-            raise _explained(error, one, sharding, known, target) from None
-        inline = isinstance(sharding.mesh_or_ref, MeshAttr)
-        origin = MeshOrigin.INLINE if inline else MeshOrigin.GIVEN
-        text = one.source.text.strip() if len(one.sdy) == 1 else sharding.stripped
-        placed.append(Sharded(text, one.notation, hlo, sharding, mesh, origin, tuple(manual_axes), of_value))
-    return placed
-
-
-def _explained(
-    error: SdyBridgeError, one: Parsed, sharding: TensorShardingAttr, known: Known, target: Target
-) -> SdyBridgeError:
-    """The error with a place in the text that was given, and what to do about an unknown mesh."""
-    if isinstance(error, VerificationError) and error.rule == "unknown-mesh":
-        name = f"@{sharding.mesh_or_ref}=" if isinstance(known, Mapping) and known else ""
-        error.help = f"give it with --mesh, such as --mesh {name}x=2,y=4"
-    source = one.source
-    if error.source is not None:
-        return error
-    if isinstance(error, VerificationError) and one.notation is Notation.SDY and len(one.sdy) == 1:
-        text, shift = _completed(source.text, known)
-        return _placed(locate(error, Source(text), 0, TensorShardingAttr, target=target), source, shift)
-    return error.located(source, Span(0, max(1, len(source.text))))
-
-
-def _check_tensor(rank: int, tensor: TensorType | None, what: str) -> None:
-    if tensor is not None and tensor.rank != rank:
-        raise VerificationError(
-            f"{what} is for tensors of rank {rank}, not of rank {tensor.rank}",
-            rule="rank-mismatch",
-            path=("dim_shardings",),
-            notes=[f"the tensor is {tensor}"],
-        )
-
-
-def _inferred(
-    leaves: Sequence[HloSharding], known: Known, axis_names: Sequence[str]
-) -> InferredMeshes | None:
-    """The meshes of the device grids; None where one of them is on no mesh at all."""
-    if not leaves:
-        return None
-    try:
-        return infer_mesh(leaves, mesh=known, axis_names=axis_names)
-    except SdyBridgeError:
-        return None
-
-
-def _place_hlo(
-    one: Parsed,
-    leaf: HloSharding,
-    known: Known,
-    inferred: InferredMeshes | None,
-    tensor: TensorType | None,
-    target: Target,
-) -> Sharded:
-    text = one.source.text.strip() if not (one.hlo and one.hlo.is_tuple) else leaf.to_string()
-    if leaf.type is OpShardingType.OTHER:
-        try:
-            _check_tensor(leaf.data_rank, tensor, str(leaf))
-        except VerificationError as error:
-            raise error.located(one.source, Span(0, max(1, len(one.source.text)))) from None
-    rank = leaf.data_rank if leaf.type is OpShardingType.OTHER else tensor and tensor.rank
-    mesh, origin = _mesh_for(leaf, known, inferred)
-    if mesh is None or leaf.type is OpShardingType.TUPLE:
-        return Sharded(text, one.notation, leaf, tensor=tensor)
-    name = (
-        next((key for key, value in known.items() if value is mesh), None)
-        if isinstance(known, Mapping)
-        else None
-    )
-    try:
-        manual = get_manual_axes(leaf, mesh)
-        if rank is None and leaf.type is not OpShardingType.MAXIMAL:
-            return Sharded(text, one.notation, leaf, None, mesh, origin, manual, tensor)
-        sdy = convert_to_sdy_sharding(leaf, mesh, rank=rank, mesh_name=name or "mesh", target=target)
-    except (ConversionError, VerificationError) as error:
-        return Sharded(text, one.notation, leaf, None, mesh, origin, (), tensor, error)
-    if leaf.type is OpShardingType.MAXIMAL:
-        mesh = MeshAttr.maximal(leaf.tile_assignment.value_at((0,)))
-    return Sharded(text, one.notation, leaf, sdy, mesh, origin, manual, tensor)
-
-
-def _mesh_for(
-    leaf: HloSharding, known: Known, inferred: InferredMeshes | None
-) -> tuple[MeshAttr | None, MeshOrigin | None]:
-    """A known mesh if there are any, even one that the sharding does not fit on; or else an inferred one."""
-    given = [known] if isinstance(known, MeshAttr) else list((known or {}).values())
-    mesh = None
-    if inferred is not None:
-        try:
-            mesh = inferred.mesh(leaf)
-        except SdyBridgeError:
-            mesh = None
-    if given:
-        return (mesh if mesh in given or leaf.is_single_device else given[0]), MeshOrigin.GIVEN
-    if mesh is None or mesh.is_empty:
-        return None, None
-    return mesh, MeshOrigin.INFERRED
 
 
 def as_meshes(mesh: object) -> Known:
@@ -375,14 +166,15 @@ def as_meshes(mesh: object) -> Known:
     sizes = getattr(mesh, "shape", None)  # JAX's Mesh and AbstractMesh
     if isinstance(sizes, Mapping):
         devices = getattr(mesh, "devices", None)
-        ids = [device.id for device in devices.flat] if hasattr(devices, "flat") else []
+        flat = getattr(devices, "flat", ())  # an AbstractMesh has no devices
+        ids = [device.id for device in flat]
         dense = sorted(ids) == list(range(len(ids)))
         return MeshAttr.from_sizes({str(axis): size for axis, size in sizes.items()}, ids if dense else ())
     raise TypeError(f"expected a MeshAttr, or the sizes of axes by name, not a {type(mesh).__name__}")
 
 
 def as_tensor(shape: object) -> TensorType | None:
-    """The tensor that an argument describes: its type as text, its sizes, or anything with shape and dtype."""
+    """The tensor that an argument describes: its type as text, its sizes, or what has a shape and a dtype."""
     if shape is None or isinstance(shape, TensorType):
         return shape
     if isinstance(shape, str):

@@ -12,7 +12,7 @@ from sdybridge.view.dimensions import Dimension
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdybridge.view.reading import Sharded
+    from sdybridge.view.sharded import Sharded
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ def remarks_on(
     sharded: Sharded, dimensions: tuple[Dimension, ...], num_empty: int, num_devices: int | None
 ) -> tuple[Remark, ...]:
     """The remarks on a sharding, the gravest first."""
-    return tuple([
+    return (
         *_misfit(sharded),
         *_lengths(dimensions, num_empty, num_devices),
         *_parts(sharded, dimensions),
         *_size_one(sharded),
         *_device_list(sharded),
         *_reduction_op(sharded),
-    ])  # fmt: skip
+    )
 
 
 def _misfit(sharded: Sharded) -> Iterator[Remark]:
@@ -90,8 +90,8 @@ def _parts(sharded: Sharded, dimensions: tuple[Dimension, ...]) -> Iterator[Rema
             if ref.sub_axis_info is None or used[ref.name] == whole:
                 continue
             text = (
-                f'dimension {i} is cut {ref.get_size(mesh)} ways by a part of "{ref.name}", which has {whole} '
-                f"devices: the other factor of {whole // used[ref.name]} holds copies"
+                f'dimension {i} is cut {ref.get_size(mesh)} ways by a part of "{ref.name}", which has '
+                f"{whole} devices: the other factor of {whole // used[ref.name]} holds copies"
             )
             size = dimensions[i].size
             if size is not None and [ref] == list(dim.axes) and ref.sub_axis_info.pre_size == 1:
@@ -136,6 +136,6 @@ def _reduction_op(sharded: Sharded) -> Iterator[Remark]:
     if named and not hlo.has_unreduced:
         yield Remark(
             "reduction-op",
-            f"the reduction {named[-1]} means nothing here: no devices are unreduced, and the tiles are those "
-            "of the sharding without it",
+            f"the reduction {named[-1]} means nothing here: no devices are unreduced, and the tiles are "
+            "those of the sharding without it",
         )

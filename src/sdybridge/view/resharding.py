@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.bridge import convert_to_sdy_sharding
+from sdybridge.bridge.grid_axes import subgroup_types
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import OpShardingType
 from sdybridge.view.collectives import Collective, plan
 from sdybridge.view.devices import devices_of, group_dim, shards_by_device
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sdybridge.hlo import HloSharding
     from sdybridge.sdy import MeshAttr, TensorShardingAttr
+    from sdybridge.view.dimensions import Dimension
     from sdybridge.view.explanation import Explanation
     from sdybridge.view.tensor_type import TensorType
+
+
+class Region(NamedTuple):
+    """What one device holds.
+
+    Attributes:
+        intervals: The first index and the one behind the last, per dimension.
+        inner: Its place among manual and unreduced devices.
+    """
+
+    intervals: tuple[tuple[int, int], ...]
+    inner: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +134,9 @@ def resharding_of(before: Explanation, after: Explanation) -> Resharding:
 def _changes(before: Explanation, after: Explanation) -> tuple[DimensionChange, ...]:
     if len(before.dimensions) != len(after.dimensions):
         return ()
+    if not _same_axes(before, after):  # names that mean something else on the other mesh
+        pairs = zip(before.dimensions, after.dimensions, strict=True)
+        return tuple([DimensionChange(None, None, a.shards, b.shards, (), ()) for a, b in pairs])
     changes = []
     for a, b in zip(before.dimensions, after.dimensions, strict=True):
         gained = tuple([axis for axis in b.axes or () if axis not in (a.axes or ())])
@@ -125,15 +145,20 @@ def _changes(before: Explanation, after: Explanation) -> tuple[DimensionChange, 
     return tuple(changes)
 
 
+def _same_axes(before: Explanation, after: Explanation) -> bool:
+    meshes = [mesh for mesh in (before.mesh, after.mesh) if mesh is not None and mesh.axes]
+    return len(meshes) < 2 or meshes[0].axes == meshes[1].axes
+
+
 def _count(before: Explanation, after: Explanation) -> int | None:
     known = [count for count in (before.num_devices, after.num_devices) if count is not None]
     return max(known) if known else None
 
 
-def _regions(explanation: Explanation, count: int | None) -> dict[int, tuple[object, ...]] | None:
-    """What each device holds: a region of the tensor, of which partial values, and for whom.
+def _regions(explanation: Explanation, count: int | None) -> dict[int, Region] | None:
+    """What each device holds.
 
-    Where the shape is not known, a region is a shard among so many.
+    Where the shape is not known, an interval is the number of a shard, and of how many.
     """
     hlo = explanation.sharded.hlo
     held = shards_by_device(hlo, count)
@@ -141,18 +166,19 @@ def _regions(explanation: Explanation, count: int | None) -> dict[int, tuple[obj
         return None
     dims = explanation.dimensions
     inner = _inner_groups(hlo)
-    regions: dict[int, tuple[object, ...]] = {}
+    regions = {}
     for device, index in held.items():
         at = index or (0,) * len(dims)
-        where: list[object] = []
-        for i, dim in zip(at, dims, strict=True):
-            length = dim.shard_size
-            if dim.size is None or length is None:
-                where.append((i, dim.shards))
-            else:
-                where.append((min(i * length, dim.size), min((i + 1) * length, dim.size)))
-        regions[device] = (*where, inner.get(device))
+        intervals = tuple([_interval(i, dim) for i, dim in zip(at, dims, strict=True)])
+        regions[device] = Region(intervals, inner.get(device, ()))
     return regions
+
+
+def _interval(index: int, dim: Dimension) -> tuple[int, int]:
+    length = dim.shard_size
+    if dim.size is None or length is None:
+        return index, dim.shards
+    return min(index * length, dim.size), min((index + 1) * length, dim.size)
 
 
 def _inner_groups(hlo: HloSharding) -> dict[int, tuple[int, ...]]:
@@ -193,17 +219,19 @@ def _received(before: Explanation, after: Explanation) -> tuple[int, int] | None
     most = total = 0
     for device, new in b.items():
         old = a.get(device)
-        volume = common = 1
-        for i in range(tensor.rank):
-            start, limit = new[i]  # type: ignore[misc]
-            volume *= limit - start
-            if old is not None:
-                old_start, old_limit = old[i]  # type: ignore[misc]
-                common *= max(0, min(limit, old_limit) - max(start, old_start))
-        missing = volume - (common if old is not None else 0)
+        missing = _volume(new.intervals)
+        if old is not None:
+            missing -= _volume([
+                (max(low, old_low), min(high, old_high))
+                for (low, high), (old_low, old_high) in zip(new.intervals, old.intervals, strict=True)
+            ])  # fmt: skip
         most = max(most, missing)
         total += missing
     return most, total
+
+
+def _volume(intervals: Iterable[tuple[int, int]]) -> int:
+    return math.prod(max(0, high - low) for low, high in intervals)
 
 
 def _steps(
@@ -221,10 +249,13 @@ def _steps(
     if "maximal" in kinds:
         size = _count(before, after) or 1
         return (Collective("broadcast", (), None, None, size, shards),), False
+    a, b = before.sharded.hlo, after.sharded.hlo
     on_mesh = _on_one_mesh(before, after)
+    if on_mesh is None and _same_dims(a, b):
+        return (Collective("collective-permute", (), None, None, a.num_devices, shards),), False
     if on_mesh is not None:
-        mesh, a, b, permutation = on_mesh
-        steps = plan(a, b, mesh, before.sharded.manual_axes)
+        mesh, first, second, permutation = on_mesh
+        steps = plan(first, second, mesh, before.sharded.manual_axes)
         if steps is not None:
             return ((*permutation, *steps) if steps or permutation else ()), False
     size = _count(before, after) or 1
@@ -233,6 +264,17 @@ def _steps(
         Collective("all-gather", (), None, None, size, whole),
         Collective("slice", (), None, None, size, shards),
     ), True
+
+
+def _same_dims(a: HloSharding, b: HloSharding) -> bool:
+    """Whether two grids differ in their devices alone, so that shards only change places."""
+    other = OpShardingType.OTHER
+    return (
+        a.type is b.type is other
+        and a.tile_assignment.dims == b.tile_assignment.dims
+        and subgroup_types(a) == subgroup_types(b)
+        and not a.has_unreduced
+    )
 
 
 def _on_one_mesh(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.view.explanation_text import axes_text, devices_text, fact, show_mesh
-from sdybridge.view.reading import MeshOrigin
+from sdybridge.view.sharded import MeshOrigin
 from sdybridge.view.tensor_type import show_bytes
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _changes(resharding: Resharding) -> Iterator[str]:
     sharded = [resharding.before.sharded, resharding.after.sharded]
     if _is_grid(resharding):
         for label, one in zip(("before", "after"), sharded, strict=True):
-            if one.sdy is not None:
+            if one.sdy is not None and one.sdy.rank:
                 dims = ", ".join(dim.stripped for dim in one.sdy.dim_shardings)
                 yield from fact(label, f"[{dims}]")
     for i, change in enumerate(resharding.dimensions):

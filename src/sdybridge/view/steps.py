@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sdybridge.hlo import HloSharding
     from sdybridge.sdy import AxisRefAttr, MeshAttr
-    from sdybridge.view.reading import Sharded
+    from sdybridge.view.sharded import Sharded
 
 
 @dataclass(frozen=True, slots=True)

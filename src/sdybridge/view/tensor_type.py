@@ -81,8 +81,8 @@ class TensorType:
     def element_bits(self) -> int | None:
         """The bits that an element takes in memory; None if that is not known.
 
-        >>> [TensorType((), name).element_bits for name in ("f32", "bf16", "pred", "s4", "c64", "f8E4M3FN", "")]
-        [32, 16, 8, 4, 64, 8, None]
+        >>> [TensorType((), name).element_bits for name in ("f32", "bf16", "pred", "s4", "f8E4M3FN", "")]
+        [32, 16, 8, 4, 8, None]
         """
         return element_bits(self.element)
 

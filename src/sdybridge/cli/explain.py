@@ -1,0 +1,217 @@
+"""`sdybridge explain`: what shardings mean, and what moves between two."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
+from sdybridge.cli.terminal import read_text
+from sdybridge.errors import SdyBridgeError
+from sdybridge.source import Source
+from sdybridge.view.explain import explain_parsed
+from sdybridge.view.reading import parse
+from sdybridge.view.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from sdybridge.sdy import MeshAttr
+    from sdybridge.target import Target
+    from sdybridge.view.messages import Found
+    from sdybridge.view.reading import Known
+
+_MOST_EXPLAINED = 10
+_LABEL = re.compile(r"(?m)^(  )([\w(][\w ()'.]{0,12}?)(?=  +\S| +\S)")
+_HEADING = re.compile(
+    r"(?m)^(From axes to grid|In every notation|Who holds what|How it can be done|Devices that move)"
+)
+_REMATERIALIZATION = "full rematerialization"
+
+
+class TensorParameter(click.ParamType[TensorType]):
+    """The type of a tensor: `f32[64,128]`, `tensor<64x128xf32>` or `64,128`."""
+
+    name = "type"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> TensorType:
+        """The type."""
+        if isinstance(value, TensorType):
+            return value
+        try:
+            return TensorType.from_string(str(value))
+        except SdyBridgeError as error:
+            self.fail(f"{value!r} is no type of a tensor; {error.help}", param, ctx)
+
+
+@click.command("explain", short_help="Say what a sharding means, or what moves between two.")
+@click.argument("texts", nargs=-1, required=True)
+@click.option(
+    "--mesh",
+    "meshes",
+    type=MeshType(),
+    multiple=True,
+    help="The mesh: x=2,y=4 or a full <[...]>; repeat as @name=... for several. A device grid does without: "
+    "a mesh is inferred.",
+)
+@click.option(
+    "--shape", type=TensorParameter(), help="The tensor: f32[64,128], tensor<64x128xf32> or 64,128."
+)
+@click.option("--at", "line", type=click.IntRange(1), help="Explain the shardings on this line of a program.")
+@click.option(
+    "--op", "op", metavar="NAME", help="Explain those of this value or operation: %arg0, dot_general."
+)
+@click.option(
+    "--manual-axes", type=Names(), default="", help="Axes that are manual around a Shardy sharding."
+)
+@click.option("--axis-names", type=Names(), default="", help="Names for the axes of an inferred mesh.")
+@target_option
+@click.option("--json", "in_json", is_flag=True, help="The facts as JSON.")
+def command(
+    texts: tuple[str, ...],
+    meshes: tuple[tuple[str | None, MeshAttr], ...],
+    shape: TensorType | None,
+    line: int | None,
+    op: str | None,
+    manual_axes: tuple[str, ...],
+    axis_names: tuple[str, ...],
+    target: Target,
+    *,
+    in_json: bool,
+) -> None:
+    """Say what a sharding means, or what moves between two.
+
+    TEXTS are one or two shardings, in any notation: Shardy's, HLO's (a grid, a list of devices, or over a
+    named mesh), the bytes of a proto, JAX's P(...). Or one text with shardings in it: a file, or - for
+    standard input. Of a compiler message that names two shardings, it says what moves between them.
+
+    \b
+    Examples:
+      sdybridge explain '[{"y"}, {}]' --mesh x=2,y=4 --shape f32[64,128]
+      sdybridge explain '{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}'
+      sdybridge explain "P('x', None)" "P(None, 'x')" --mesh x=4,y=2 --shape bf16[8,16]
+      sdybridge explain step.mlir --op %arg0
+      sdybridge explain step.mlir --at 12 --json
+      grep rematerialization build.log | sdybridge explain - --mesh x=4,y=2
+    """  # noqa: D301  (click reads the escape)
+    known = known_meshes(meshes)
+    if len(texts) > 2:
+        raise click.UsageError(f"{len(texts)} texts are too many: one sharding, two to compare, or a file")
+    found = _found(texts, line, op, target)
+    if found is not None:
+        _explain_found(*found, known, shape, axis_names, target, in_json=in_json)
+        return
+    rank = None if shape is None else shape.rank
+    names = ("<text>",) if len(texts) == 1 else ("<first>", "<second>")
+    parsed = [
+        parse(_text(text), known=known, rank=rank, name=name, target=target)
+        for text, name in zip(texts, names, strict=True)
+    ]
+    explained = explain_parsed(
+        parsed, known, shape, manual_axes=manual_axes, axis_names=axis_names, target=target
+    )
+    if in_json:
+        click.echo(json.dumps(explained.to_dict(), indent=2))
+    else:
+        click.echo(_coloured(str(explained)))
+
+
+def _text(text: str) -> str:
+    return read_text("-").text.strip() if text == "-" else text
+
+
+def _found(
+    texts: tuple[str, ...], line: int | None, op: str | None, target: Target
+) -> tuple[Source, list[tuple[Found, int]]] | None:
+    """The shardings in a file or a message; None if the texts are shardings themselves."""
+    first = texts[0]
+    if len(texts) == 2:
+        if line is not None or op is not None:
+            raise click.UsageError("--at and --op look into one program")
+        return None
+    is_file = first == "-" or (len(first) < 4096 and "\n" not in first and Path(first).is_file())
+    if not is_file and line is None and op is None:
+        if not _is_message(first):
+            return None
+        source = Source(first, "<text>")
+    elif not is_file:
+        raise click.UsageError(f"there is no file {first!r} for --at and --op to look into")
+    else:
+        source = read_text(first)
+    from sdybridge.view.messages import distinct, find_shardings
+    from sdybridge.view.sites import shardings_at, shardings_of
+
+    if line is not None:
+        return source, distinct(shardings_at(source, line, target))
+    if op is not None:
+        return source, distinct(shardings_of(source, op, target))
+    found = find_shardings(source, target)
+    stripped = source.text.strip()
+    if len(found) < 2 and "\n" not in stripped and (not found or found[0].parsed[0].source.text == stripped):
+        found = [_whole(source, target)]
+    return source, distinct([one for one in found if one.is_pair] or found)
+
+
+def _whole(source: Source, target: Target) -> Found:
+    """A text that is a sharding and nothing else."""
+    from sdybridge.source import Span
+    from sdybridge.view.messages import Found
+
+    text = source.text.rstrip("\n")
+    return Found((parse(text, name=source.name, target=target),), Span(0, len(text)))
+
+
+def _is_message(text: str) -> bool:
+    return "sharding {" in text or _REMATERIALIZATION in text
+
+
+def _explain_found(
+    source: Source,
+    found: list[tuple[Found, int]],
+    known: Known,
+    shape: TensorType | None,
+    axis_names: tuple[str, ...],
+    target: Target,
+    *,
+    in_json: bool,
+) -> None:
+    explained = []
+    shown = found if in_json else found[:_MOST_EXPLAINED]
+    for one, count in shown:
+        tensors = one.tensors if shape is None else (shape,)
+        result = explain_parsed(
+            one.parsed,
+            one.mesh if known is None else known,
+            tensors[0] if len(tensors) == 1 else None,
+            tensors=tensors,
+            manual_axes=one.manual_axes,
+            axis_names=axis_names,
+            target=target,
+        )
+        line, column = source.location(one.span.start)
+        where = {"file": source.name, "line": line, "column": column, "name": one.name, "count": count}
+        explained.append((where, result, one))
+    if in_json:
+        click.echo(json.dumps([{**where, **result.to_dict()} for where, result, _ in explained], indent=2))
+        return
+    for i, (where, result, one) in enumerate(explained):
+        many = f" ({where['count']} times)" if where["count"] != 1 else ""
+        name = f": {one.name}" if one.name else ""
+        click.echo(
+            ("\n" if i else "") + _bold(f"{source.name}:{where['line']}:{where['column']}{name}{many}")
+        )
+        click.echo(_coloured(str(result)))
+    if len(found) > len(shown):
+        click.echo(f"\n{len(found) - len(shown)} more; choose with --at LINE or --op NAME, or take --json")
+
+
+def _bold(text: str) -> str:
+    return click.style(text, bold=True)
+
+
+def _coloured(text: str) -> str:
+    """The text with its labels and headings set off; click drops the codes where there is no terminal."""
+    text = _HEADING.sub(lambda found: click.style(found[0], bold=True, underline=True), text)
+    return _LABEL.sub(lambda found: found[1] + click.style(found[2], fg="cyan"), text)

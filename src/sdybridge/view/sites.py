@@ -1,0 +1,131 @@
+"""Shardings of a program, found by the line or the name of what they are on."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.modules.reader import parse_operations
+from sdybridge.source import Source, Span
+from sdybridge.view.messages import Found, find_shardings
+from sdybridge.view.reading import parse
+from sdybridge.view.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from sdybridge.modules.annotations import Annotation
+    from sdybridge.target import Target
+
+_MANUAL_AXES = re.compile(r"manual_axes\s*=?\s*\{([^}]*)\}")
+_SHOWN = 6
+
+
+def shardings_at(source: Source, line: int, target: Target) -> list[Found]:
+    """The shardings on a line of a program, the first one being 1.
+
+    Raises:
+        VerificationError: There are none; the notes name the nearest lines that have some.
+    """
+    found = _all(source, target)
+    lines = [source.location(one.span.start)[0] for one in found]
+    here = [one for one, at in zip(found, lines, strict=True) if at == line]
+    if here:
+        return here
+    count = source.text.count("\n") + (not source.text.endswith("\n"))
+    if line > count:
+        message, start = f"there is no line {line}: the text has {count}", 0
+    else:
+        message = f"line {line} has no sharding"
+        start = _line_start(source.text, line)
+    near = sorted({*lines}, key=lambda at: abs(at - line))[:_SHOWN]
+    notes = [f"lines with shardings, the nearest first: {', '.join(map(str, near))}"] if near else []
+    raise VerificationError(
+        message, rule="no-sharding", source=source, span=Span(start, start + 1), notes=notes
+    )
+
+
+def shardings_of(source: Source, name: str, target: Target) -> list[Found]:
+    """The shardings of a value (`%arg0`, `%3`), an instruction (`copy.3`), or all operations of a kind.
+
+    Raises:
+        VerificationError: There are none; the notes name what is close.
+    """
+    found = _all(source, target)
+    wanted = name.lstrip("%@")
+    exact = [one for one in found if _plain(one.name) == wanted]
+    if exact:
+        return exact
+    of_kind = [one for one in found if wanted in (one.opcode, one.opcode.rpartition(".")[2])]
+    in_function = [one for one in found if one.scope == wanted and one.opcode in ("argument", "result")]
+    if of_kind or in_function:
+        return of_kind or in_function
+    known = list(dict.fromkeys(_plain(one.name) for one in found if one.name))
+    close = difflib.get_close_matches(wanted, known, n=_SHOWN) or known[:_SHOWN]
+    raise VerificationError(
+        f"nothing named {name} has a sharding",
+        rule="no-sharding",
+        source=source,
+        span=Span(0, 1),
+        notes=[f"with shardings: {', '.join(close)}"] if close else ["the text has no shardings at all"],
+    )
+
+
+def _plain(name: str) -> str:
+    return name.lstrip("%").partition("#")[0]
+
+
+def _line_start(text: str, line: int) -> int:
+    at = 0
+    for _ in range(line - 1):
+        at = text.find("\n", at) + 1
+    return at
+
+
+def _all(source: Source, target: Target) -> list[Found]:
+    """All shardings of the program, in the order of the text; of any text where it is no MLIR."""
+    if "HloModule" not in source.text[:10_000]:
+        try:
+            annotations = list(MlirProgram(source, target).annotations())
+        except SdyBridgeError:
+            annotations = []
+        if annotations:
+            manual = _manual_regions(source)
+            found = [_found(one, manual, target) for one in annotations if one.sharding is not None]
+            return sorted(found, key=lambda one: one.span.start)
+    return find_shardings(source, target)
+
+
+def _found(one: Annotation, manual: list[tuple[Span, tuple[str, ...]]], target: Target) -> Found:
+    tensors: tuple[TensorType, ...] = ()
+    if one.shape is not None:
+        sizes = tuple([None if size < 0 else size for size in one.shape.dims])
+        tensors = (TensorType(sizes, one.shape.element_type),)
+    axes = [names for span, names in manual if span.start <= one.offset < span.end]
+    return Found(
+        parsed=(parse(one.sharding, target=target),),
+        span=Span(one.offset, one.offset + 1),
+        tensors=tensors,
+        name=one.name,
+        mesh=one.mesh,
+        manual_axes=tuple(dict.fromkeys(name for names in axes for name in names)),
+        opcode=one.opcode,
+        scope=one.scope,
+    )
+
+
+def _manual_regions(source: Source) -> list[tuple[Span, tuple[str, ...]]]:
+    """The bodies of manual computations, with the axes that are manual in them."""
+    if "manual_computation" not in source.text:
+        return []
+    regions = []
+    for operation in parse_operations(source).walk():
+        if operation.full_name == "sdy.manual_computation" and operation.regions:
+            body = operation.regions[0]
+            end = operation.end if operation.is_generic else body.start
+            axes = _MANUAL_AXES.search(source.text, operation.start, end)
+            if axes:
+                names = tuple(re.findall(r'"([^"]*)"', axes[1]))
+                regions.append((Span(body.start, body.end), names))
+    return regions
