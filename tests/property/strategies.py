@@ -160,10 +160,16 @@ def _pieces_of(draw: st.DrawFn, mesh: MeshAttr) -> list[AxisRefAttr]:
 
 @st.composite
 def shardings_on(
-    draw: st.DrawFn, mesh: MeshAttr, *, max_rank: int = 4, mesh_or_ref: str | MeshAttr = "mesh"
+    draw: st.DrawFn,
+    mesh: MeshAttr,
+    *,
+    max_rank: int = 4,
+    rank: int | None = None,
+    mesh_or_ref: str | MeshAttr = "mesh",
 ) -> TensorShardingAttr:
     """Valid shardings on a mesh with axes, whose parts of an axis coexist."""
-    rank = draw(st.integers(0, max_rank))
+    if rank is None:
+        rank = draw(st.integers(0, max_rank))
     places: list[list[AxisRefAttr]] = [[] for _ in range(rank + 2)]
     for piece in draw(st.permutations(draw(_pieces_of(mesh)))):
         place = draw(st.integers(-1, rank + 1))  # -1: the axis is not used

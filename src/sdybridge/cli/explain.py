@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +12,9 @@ from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
 from sdybridge.cli.terminal import read_text
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
-from sdybridge.view.explain import explain_parsed
+from sdybridge.view.explainer import explain_parsed
 from sdybridge.view.reading import parse
-from sdybridge.view.tensor_type import TensorType
+from sdybridge.view.tensor_type import TensorType, show_bytes
 
 if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
@@ -24,9 +23,14 @@ if TYPE_CHECKING:
     from sdybridge.view.reading import Known
 
 _MOST_EXPLAINED = 10
-_LABEL = re.compile(r"(?m)^(  )([\w(][\w ()'.]{0,12}?)(?=  +\S| +\S)")
+_LABEL = re.compile(
+    r"(?m)^  (?:dimension \d+|replicated|unreduced|manual|empty|on a device|note|axes|tile dims|reshape|transpose"
+    r"|in NumPy|written|Shardy|HLO list|HLO named|HLO|proto \(hex\)|JAX|not held|before|after|in form|copies"
+    r"|at least|\d+\.)(?= )"
+)
 _HEADING = re.compile(
-    r"(?m)^(From axes to grid|In every notation|Who holds what|How it can be done|Devices that move)"
+    r"(?m)^(?:From axes to grid|In every notation|Who holds what|How it can be done|No axes have both.*"
+    r"|Devices that move)"
 )
 _REMATERIALIZATION = "full rematerialization"
 
@@ -113,7 +117,7 @@ def command(
         parsed, known, shape, manual_axes=manual_axes, axis_names=axis_names, target=target
     )
     if in_json:
-        click.echo(json.dumps(explained.to_dict(), indent=2))
+        click.echo(_json(explained.to_dict()))
     else:
         click.echo(_coloured(str(explained)))
 
@@ -194,7 +198,7 @@ def _explain_found(
         where = {"file": source.name, "line": line, "column": column, "name": one.name, "count": count}
         explained.append((where, result, one))
     if in_json:
-        click.echo(json.dumps([{**where, **result.to_dict()} for where, result, _ in explained], indent=2))
+        click.echo(_json([{**where, **result.to_dict()} for where, result, _ in explained]))
         return
     for i, (where, result, one) in enumerate(explained):
         many = f" ({where['count']} times)" if where["count"] != 1 else ""
@@ -203,8 +207,24 @@ def _explain_found(
             ("\n" if i else "") + _bold(f"{source.name}:{where['line']}:{where['column']}{name}{many}")
         )
         click.echo(_coloured(str(result)))
+        whole = _whole_bytes(one)
+        if one.is_pair and whole and _REMATERIALIZATION in source.text[one.span.start : one.span.end + 200]:
+            click.echo(
+                f"\nThe compiler gathers the whole tensor instead: {show_bytes(whole)} on every device."
+            )
     if len(found) > len(shown):
         click.echo(f"\n{len(found) - len(shown)} more; choose with --at LINE or --op NAME, or take --json")
+
+
+def _whole_bytes(found: Found) -> int | None:
+    """What the tensor takes, if it is known."""
+    return found.tensors[0].bytes if len(found.tensors) == 1 else None
+
+
+def _json(value: object) -> str:
+    import json
+
+    return json.dumps(value, indent=2)
 
 
 def _bold(text: str) -> str:
@@ -214,4 +234,4 @@ def _bold(text: str) -> str:
 def _coloured(text: str) -> str:
     """The text with its labels and headings set off; click drops the codes where there is no terminal."""
     text = _HEADING.sub(lambda found: click.style(found[0], bold=True, underline=True), text)
-    return _LABEL.sub(lambda found: found[1] + click.style(found[2], fg="cyan"), text)
+    return _LABEL.sub(lambda found: click.style(found[0], fg="cyan"), text)

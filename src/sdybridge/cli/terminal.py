@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from sdybridge.errors import ParseError
-from sdybridge.interop import is_bytecode, read_bytecode
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
@@ -34,6 +32,8 @@ def read_text(path: str) -> Source:
         data, name = sys.stdin.buffer.read(), "<stdin>"
     else:
         data, name = Path(path).read_bytes(), path
+    from sdybridge.interop import is_bytecode, read_bytecode  # subprocess and more, for few commands
+
     if is_bytecode(data):
         return Source(read_bytecode(data, name=name), name)
     source = Source(data.decode("utf-8", "surrogateescape"), name)
@@ -71,6 +71,8 @@ def _write_file(target: Path, data: bytes) -> None:
     if target.exists() and not target.is_file():  # a device or pipe cannot be replaced
         target.write_bytes(data)
         return
+    import tempfile
+
     target = target.resolve()  # a link stays a link
     handle, temporary = tempfile.mkstemp(dir=target.parent or None, prefix=f".{target.name}.")
     try:

@@ -49,6 +49,7 @@ class Collective:
         to_dim: The dimension that gains them.
         group_size: How many devices take part in each group.
         shards: Into how many shards each dimension is cut afterwards.
+        dims: The axes that each dimension has afterwards; None where they are not known.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class Collective:
     to_dim: int | None
     group_size: int
     shards: tuple[int, ...]
+    dims: tuple[tuple[str, ...], ...] | None = None
 
     def received(self, before: int, after: int) -> int:
         """How much of what is counted (elements or bytes of the shards) each device receives.
@@ -79,27 +81,31 @@ class Collective:
         return after
 
 
+class _Step(NamedTuple):
+    kind: str
+    factors: list[Factor]
+    from_dim: int | None
+    to_dim: int | None
+    dims: list[list[Factor]]  # afterwards
+
+
 @dataclass(slots=True)
 class _State:
     """Where every factor is, and the steps so far."""
 
-    mesh: MeshAttr
     dims: list[list[Factor]]
     target: list[list[Factor]]
     free: set[Factor]
-    steps: list[tuple[str, list[Factor], int | None, int | None, tuple[int, ...]]] = field(
-        default_factory=list
-    )
+    steps: list[_Step] = field(default_factory=list)
 
     def record(self, kind: str, factor: Factor, from_dim: int | None, to_dim: int | None) -> None:
-        """Add a step, or the factor to the step before, if that is of the same kind on the same dimensions."""
-        shards = tuple([math.prod(factor.size for factor in dim) for dim in self.dims])
-        if self.steps and self.steps[-1][0] == kind and self.steps[-1][2:4] == (from_dim, to_dim):
-            factors = self.steps[-1][1]
-            factors = [factor, *factors] if kind == "all-gather" else [*factors, factor]
-            self.steps[-1] = (kind, factors, from_dim, to_dim, shards)
-        else:
-            self.steps.append((kind, [factor], from_dim, to_dim, shards))
+        """Add a step, or the factor to the last step, if that is of the same kind on the same dimensions."""
+        factors = [factor]
+        last = self.steps[-1] if self.steps else None
+        if last and (last.kind, last.from_dim, last.to_dim) == (kind, from_dim, to_dim):
+            factors = [factor, *last.factors] if kind == "all-gather" else [*last.factors, factor]
+            self.steps.pop()
+        self.steps.append(_Step(kind, factors, from_dim, to_dim, [list(dim) for dim in self.dims]))
 
     def is_right(self, dim: int) -> bool:
         """Whether what a dimension has is the beginning of what it is to have."""
@@ -141,12 +147,13 @@ def plan(
     everything = {
         factor for name in mesh.axis_names if name not in manual for factor in factors.get(name, ())
     }
-    state = _State(mesh, dims, target, everything - used)
+    state = _State(dims, target, everything - used)
     if not pending and not stays_pending and _sizes(dims) == _sizes(target):
         if dims == target:
             return ()
-        moved = sorted({*itertools.chain(*dims)} | {*itertools.chain(*target)})
-        return (_permute(moved, dims, mesh),)
+        moved = {*itertools.chain(*dims), *itertools.chain(*target)}
+        in_order = sorted(moved, key=lambda factor: (mesh.axis_index(factor.axis), factor.pre_size))
+        return (_collective(_Step("collective-permute", in_order, None, None, target), mesh),)
     _reduce(state, [factor for factor in pending if factor not in stays_pending])
     _move(state)
     return tuple([_collective(step, mesh) for step in state.steps])
@@ -238,17 +245,16 @@ def _reorder(state: _State) -> bool:
     return True
 
 
-def _permute(moved: list[Factor], dims: list[list[Factor]], mesh: MeshAttr) -> Collective:
-    axes = _texts(sorted(moved, key=lambda factor: (mesh.axis_index(factor.axis), factor.pre_size)), mesh)
-    return Collective("collective-permute", axes, None, None, math.prod(f.size for f in moved), _sizes(dims))
-
-
-def _collective(
-    step: tuple[str, list[Factor], int | None, int | None, tuple[int, ...]], mesh: MeshAttr
-) -> Collective:
-    kind, factors, from_dim, to_dim, shards = step
-    size = math.prod(factor.size for factor in factors)
-    return Collective(kind, _texts(factors, mesh), from_dim, to_dim, size, shards)
+def _collective(step: _Step, mesh: MeshAttr) -> Collective:
+    return Collective(
+        step.kind,
+        _texts(step.factors, mesh),
+        step.from_dim,
+        step.to_dim,
+        math.prod(factor.size for factor in step.factors),
+        _sizes(step.dims),
+        tuple([_texts(dim, mesh) for dim in step.dims]),
+    )
 
 
 def _sizes(dims: Iterable[Sequence[Factor]]) -> tuple[int, ...]:

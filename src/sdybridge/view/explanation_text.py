@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 LABEL = 14
-_SHOWN_GROUPS = 8
-_SHOWN_SHARDS = 16
+_SHOWN_GROUPS = 4
+_SHOWN_SHARDS = 8
 _SHOWN_DEVICES = 16
-_LONGEST_FORM = 240
+_LONGEST_LIST = 100
+_LONGEST_FORM = 2000
 _FORM_LABELS = {
     "shardy": "Shardy",
     "hlo": "HLO",
@@ -37,7 +38,8 @@ _FORM_LABELS = {
 def explanation_text(explanation: Explanation) -> str:
     """The whole text, in sections with a heading each."""
     sections = [
-        [*_headline(explanation), *_facts(explanation), *_remarks(explanation)],
+        [*_headline(explanation)],
+        [*_facts(explanation), *_remarks(explanation)],
         _holders(explanation),
         _steps(explanation),
         _forms(explanation),
@@ -55,7 +57,6 @@ def _headline(explanation: Explanation) -> Iterator[str]:
     text = sharded.text if len(sharded.text) <= WIDTH else f"{sharded.text[: WIDTH - 4]} ..."
     yield f"{text}{where}"
     yield from wrapped(_summary(explanation), "")
-    yield ""
 
 
 def _summary(explanation: Explanation) -> str:
@@ -167,9 +168,8 @@ def _holders(explanation: Explanation) -> list[str]:
     shown = shards if len(shards) <= _SHOWN_SHARDS else shards[: _SHOWN_SHARDS - 1]
     labels = [slice_text(shard) for shard in shown]
     width = max(map(len, labels))
-    for shard, label in zip(shown, labels, strict=True):
-        devices = f"device{'s' * (len(shard.devices) > 1)} {devices_text(shard.devices)}"
-        lines.append(f"  {label:<{width}}  {devices}")
+    for one, label in zip(shown, labels, strict=True):
+        lines.append(f"  {label:<{width}}  device{'s' * (len(one.devices) > 1)} {devices_text(one.devices)}")
     if len(shown) < len(shards):
         lines.append(f"  ... and {len(shards) - len(shown)} more shards")
     return lines
@@ -193,16 +193,16 @@ def _steps(explanation: Explanation) -> list[str]:
 
 def steps_lines(steps: Steps) -> Iterator[str]:
     """The steps, a line each."""
-    known = steps.tile_dims[0].axes is not None
+    known = all(dim.axes is not None for dim in steps.tile_dims)
     axes = "  ".join(_sized(name, size) for name, size in steps.axes)
     if steps.device_ids:
         yield from fact("axes", f"{axes}, in the order of the mesh's device ids")
     else:
         yield from fact("axes", f"{axes}, so device = {steps.device_formula}")
-    dims = [
-        f"{_sized(' '.join(dim.axes), dim.size) if dim.axes else dim.size} for {_ROLES.get(dim.role, dim.role)}"
-        for dim in steps.tile_dims
-    ]
+    dims = []
+    for dim in steps.tile_dims:
+        size = _sized(" ".join(dim.axes), dim.size) if dim.axes else str(dim.size)
+        dims.append(f"{size} for {_ROLES.get(dim.role, dim.role)}")
     yield from fact("tile dims", f"{_list([dim.size for dim in steps.tile_dims])}: {', '.join(dims)}")
     yield from fact(
         "reshape", f"{_list([size for _, size in steps.axes])}: the count of devices, along the axes"
@@ -215,10 +215,10 @@ def steps_lines(steps: Steps) -> Iterator[str]:
     if steps.canonical is None:
         yield from fact("written", "as a list: the mesh has an order of its own")
         return
-    reshape, transpose = steps.canonical
+    reshape, perm = steps.canonical
     text = f"<={_list(reshape)}"
     if len(reshape) > 1:
-        text += f"T({','.join(map(str, transpose))})"
+        text += f"T({','.join(map(str, perm))})"
     if (tuple([size for _, size in steps.axes]), steps.transpose) != steps.canonical:
         text += ": axes that stay neighbours count as one, those of size 1 as none"
     yield from fact("written", text)
@@ -241,8 +241,9 @@ def _forms(explanation: Explanation) -> list[str]:
     lost: dict[str, list[str]] = {}
     for form in explanation.forms:
         text = f"none: {form.reason}" if form.text is None else form.text or "(no bytes)"
-        if len(text) > _LONGEST_FORM:
-            text = f"{text[: _LONGEST_FORM - 20]} ... ({len(text)} characters)"
+        longest = _LONGEST_LIST if form.name == "hlo-list" else _LONGEST_FORM
+        if len(text) > longest:
+            text = f"{text[: longest - 25]} ... ({len(text)} characters)"
         lines += fact(_FORM_LABELS[form.name], text, break_long=False)
         for loss in form.losses:
             kind = f"{loss.kind.value.replace('-', ' ')} {loss.detail}"

@@ -169,9 +169,7 @@ def _read_escaped(text: str, start: int, target: Target) -> tuple[Parsed, int] |
 def _owner(text: str, start: int, end: int) -> tuple[tuple[TensorType, ...], str]:
     """The tensors and the name of the value that a sharding on a line is of."""
     line = text.rfind("\n", 0, start) + 1
-    last = None
-    for last in _INSTRUCTION.finditer(text, line, start):
-        pass
+    last = _last(_INSTRUCTION, text, line, start)
     if last is not None:
         return _type(last["type"]), last["name"]
     stop = text.find("\n", end)
@@ -185,6 +183,13 @@ def _owner(text: str, start: int, end: int) -> tuple[tuple[TensorType, ...], str
     of_results = _MLIR_TYPE.findall(results)
     tensors = tuple([tensor for of_result in of_results for tensor in _type(of_result)])
     return tensors, value[1] if value else ""
+
+
+def _last(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.Match[str] | None:
+    found = None
+    for hit in pattern.finditer(text, start, end):
+        found = hit
+    return found
 
 
 def _named_behind(text: str, end: int) -> tuple[tuple[TensorType, ...], str]:
@@ -210,9 +215,7 @@ def _type(text: str) -> tuple[TensorType, ...]:
 def _mesh_beside(text: str, start: int) -> MeshAttr | None:
     """The mesh of a `NamedSharding(mesh=Mesh('x': 4, 'y': 2, ...), spec=...)` that a spec is in."""
     line = text.rfind("\n", 0, start) + 1
-    last = None
-    for last in _JAX_MESH.finditer(text, line, start):
-        pass
+    last = _last(_JAX_MESH, text, line, start)
     if last is None:
         return None
     try:

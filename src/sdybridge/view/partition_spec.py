@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import Loss, LossKind
@@ -11,6 +10,7 @@ from sdybridge.sdy import AxisRefAttr, DimensionShardingAttr, TensorShardingAttr
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterable
 
     from sdybridge.sdy import MeshAttr
@@ -107,6 +107,8 @@ def _check_whole(refs: Iterable[AxisRefAttr]) -> None:
 
 
 def _call(source: Source) -> ast.Call:
+    import ast
+
     text = source.text.strip()
     shift = source.text.find(text)
     if len(text) > _LONGEST:
@@ -138,6 +140,8 @@ _SPEC_NAMES = ("P", "PartitionSpec")
 
 
 def _dimension(source: Source, node: ast.expr) -> DimensionShardingAttr:
+    import ast
+
     if ast.unparse(node).endswith("UNCONSTRAINED"):
         return DimensionShardingAttr(is_closed=False)
     if isinstance(node, ast.Constant) and node.value is None:
@@ -147,6 +151,8 @@ def _dimension(source: Source, node: ast.expr) -> DimensionShardingAttr:
 
 def _names(source: Source, node: ast.expr) -> list[str]:
     """The axis names in `'x'`, `('x', 'y')`, `{'x'}` or `frozenset({'x'})`."""
+    import ast
+
     if isinstance(node, ast.Call) and ast.unparse(node.func) in ("frozenset", "set") and len(node.args) < 2:
         return _names(source, node.args[0]) if node.args else []
     nodes = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]

@@ -111,6 +111,20 @@ class Resharding:
         return resharding_dict(self)
 
 
+class Reshardings(tuple[Resharding, ...]):
+    """What moves between two tuples, element by element."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        texts = [f"element {i}\n{element}" for i, element in enumerate(self)]
+        return "\n\n".join(texts) or "the tuples are empty"
+
+    def to_dict(self) -> dict[str, object]:
+        """The facts as JSON values."""
+        return {"type": "tuple", "elements": [element.to_dict() for element in self]}
+
+
 def resharding_of(before: Explanation, after: Explanation) -> Resharding:
     """What moves between two explained shardings of tensors of one shape."""
     moving = _moving(before, after)
@@ -170,6 +184,8 @@ def _regions(explanation: Explanation, count: int | None) -> dict[int, Region] |
     for device, index in held.items():
         at = index or (0,) * len(dims)
         intervals = tuple([_interval(i, dim) for i, dim in zip(at, dims, strict=True)])
+        if explanation.tensor is not None and any(low == high for low, high in intervals):
+            intervals = ((0, 0),) * len(dims)  # nothing is nothing, wherever it would be
         regions[device] = Region(intervals, inner.get(device, ()))
     return regions
 

@@ -56,6 +56,7 @@ def _step(step: Collective, before: tuple[int, ...], resharding: Resharding) -> 
         "from_dim": step.from_dim,
         "to_dim": step.to_dim,
         "group_size": step.group_size,
+        "dims_after": None if step.dims is None else [list(axes) for axes in step.dims],
         "shard_before": tensor_dict(old),
         "shard_after": tensor_dict(new),
         "bytes_received": received,

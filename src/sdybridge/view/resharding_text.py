@@ -112,6 +112,9 @@ def _steps(resharding: Resharding) -> Iterator[str]:
     shards = tuple(dim.shards for dim in resharding.before.dimensions)
     for number, step in enumerate(steps, 1):
         yield from fact(f"{number}.", _step(step, shards, resharding))
+        result = _result(step, resharding)
+        if result:
+            yield from fact("", result)
         shards = step.shards
     least = resharding.received
     tensor = resharding.tensor
@@ -133,13 +136,22 @@ def _step(step: Collective, before: tuple[int, ...], resharding: Resharding) -> 
     elif step.to_dim is not None:
         what += f": dimension {step.to_dim}"
     old, new = resharding.local(before), resharding.local(step.shards)
-    if old is None or new is None:
-        return what
-    what += f"; {old} to {new}" if old != new else f"; {new}"
-    if old.bytes is not None and new.bytes is not None:
+    if old is not None and new is not None and old.bytes is not None and new.bytes is not None:
         received = step.received(old.bytes, new.bytes)
         what += f", {show_bytes(received)} received" if received else ", nothing received"
     return what
+
+
+def _result(step: Collective, resharding: Resharding) -> str:
+    """The sharding behind a step, and the buffer on each device."""
+    parts = []
+    if step.dims is not None:
+        dims = ", ".join(f"{{{', '.join(axes)}}}" for axes in step.dims)
+        parts.append(f"[{dims}]")
+    local = resharding.local(step.shards)
+    if local is not None:
+        parts.append(str(local))
+    return f"-> {'  '.join(parts)}" if parts else ""
 
 
 def _devices(resharding: Resharding) -> Iterator[str]:

@@ -72,7 +72,7 @@ def place(
     *,
     tensor: TensorType | None = None,
     tensors: Sequence[TensorType | None] = (),
-    rank: int | None = None,
+    ranks: Sequence[int | None] = (),
     manual_axes: Sequence[str] = (),
     axis_names: Sequence[str] = (),
     target: Target = Target.CURRENT,
@@ -84,7 +84,7 @@ def place(
         known: The meshes that are known.
         tensor: The tensor that each of them is of.
         tensors: One for each element of a tuple, instead.
-        rank: The rank of the tensor, for shardings that do not say it and if `tensor` is not known.
+        ranks: The rank of each tensor, for shardings that do not say it where the tensor is not known.
         manual_axes: Axes that are manual where the Shardy shardings stand.
         axis_names: Names for the axes of an inferred mesh.
         target: Whose conventions to follow.
@@ -93,7 +93,7 @@ def place(
         SdyBridgeError: A sharding is not valid on its mesh, or not on the tensor.
     """
     from_sdy = [_place_sdy(one, known, tensor, tensors, manual_axes, target) for one in parsed]
-    leaves = [leaf for one in parsed if one.hlo for leaf in _leaves(one.hlo)]
+    leaves = [leaf for one in parsed if one.hlo for leaf in leaves_of(one.hlo)]
     meshes = [sharded.mesh for placed in from_sdy for sharded in placed if sharded.mesh]
     meshes += [mesh_of_named(leaf.named_sharding) for leaf in leaves if leaf.named_sharding]
     with_axes = [mesh for mesh in meshes if mesh.axes]
@@ -106,19 +106,21 @@ def place(
         if one.hlo is None:
             placed.append(done)
             continue
-        found = _leaves(one.hlo)
+        found = leaves_of(one.hlo)
         of_leaf = tensors if len(tensors) == len(found) else [tensor] * len(found)
+        of_rank = ranks if len(ranks) == len(found) else [None] * len(found)
         placed.append([
             _place_hlo(one, leaf, known, inferred, kind, rank, target)
-            for leaf, kind in zip(found, of_leaf, strict=True)
+            for leaf, kind, rank in zip(found, of_leaf, of_rank, strict=True)
         ])  # fmt: skip
     return placed
 
 
-def _leaves(hlo: HloSharding) -> list[HloSharding]:
+def leaves_of(hlo: HloSharding) -> list[HloSharding]:
+    """The shardings of the tensors in a tuple, in pre-order; of one tensor, that."""
     if not hlo.is_tuple:
         return [hlo]
-    return [leaf for element in hlo.tuple_elements for leaf in _leaves(element)]
+    return [leaf for element in hlo.tuple_elements for leaf in leaves_of(element)]
 
 
 def _place_sdy(

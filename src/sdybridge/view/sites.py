@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.mlir_annotations import MlirProgram
 from sdybridge.modules.reader import parse_operations
 from sdybridge.source import Source, Span
@@ -26,7 +26,7 @@ def shardings_at(source: Source, line: int, target: Target) -> list[Found]:
     """The shardings on a line of a program, the first one being 1.
 
     Raises:
-        VerificationError: There are none; the notes name the nearest lines that have some.
+        SdyBridgeError: There are none; the notes name the nearest lines that have some.
     """
     found = _all(source, target)
     lines = [source.location(one.span.start)[0] for one in found]
@@ -41,16 +41,14 @@ def shardings_at(source: Source, line: int, target: Target) -> list[Found]:
         start = _line_start(source.text, line)
     near = sorted({*lines}, key=lambda at: abs(at - line))[:_SHOWN]
     notes = [f"lines with shardings, the nearest first: {', '.join(map(str, near))}"] if near else []
-    raise VerificationError(
-        message, rule="no-sharding", source=source, span=Span(start, start + 1), notes=notes
-    )
+    raise SdyBridgeError(message, source=source, span=Span(start, start + 1), notes=notes)
 
 
 def shardings_of(source: Source, name: str, target: Target) -> list[Found]:
     """The shardings of a value (`%arg0`, `%3`), an instruction (`copy.3`), or all operations of a kind.
 
     Raises:
-        VerificationError: There are none; the notes name what is close.
+        SdyBridgeError: There are none; the notes name what is close.
     """
     found = _all(source, target)
     wanted = name.lstrip("%@")
@@ -63,9 +61,8 @@ def shardings_of(source: Source, name: str, target: Target) -> list[Found]:
         return of_kind or in_function
     known = list(dict.fromkeys(_plain(one.name) for one in found if one.name))
     close = difflib.get_close_matches(wanted, known, n=_SHOWN) or known[:_SHOWN]
-    raise VerificationError(
+    raise SdyBridgeError(
         f"nothing named {name} has a sharding",
-        rule="no-sharding",
         source=source,
         span=Span(0, 1),
         notes=[f"with shardings: {', '.join(close)}"] if close else ["the text has no shardings at all"],

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, overload
 
 from sdybridge.hlo import OpShardingType
 from sdybridge.target import Target
 from sdybridge.view.explanation import Explanation, explanation_of
 from sdybridge.view.reading import as_meshes, as_tensor, parse
-from sdybridge.view.resharding import Resharding, resharding_of
-from sdybridge.view.sharded import place
+from sdybridge.view.sharded import leaves_of, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sdybridge.sdy import MeshAttr
     from sdybridge.view.reading import Parsed
+    from sdybridge.view.resharding import Resharding, Reshardings
     from sdybridge.view.tensor_type import TensorType
 
     Mesh = MeshAttr | Mapping[str, MeshAttr] | Mapping[str, int] | None
@@ -29,20 +30,6 @@ class Explanations(tuple[Explanation, ...]):
     def __str__(self) -> str:
         texts = [f"element {i}\n{element}" for i, element in enumerate(self)]
         return "\n\n".join(texts) or "the tuple is empty"
-
-    def to_dict(self) -> dict[str, object]:
-        """The facts as JSON values."""
-        return {"type": "tuple", "elements": [element.to_dict() for element in self]}
-
-
-class Reshardings(tuple[Resharding, ...]):
-    """What moves between two tuples, element by element."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        texts = [f"element {i}\n{element}" for i, element in enumerate(self)]
-        return "\n\n".join(texts) or "the tuples are empty"
 
     def to_dict(self) -> dict[str, object]:
         """The facts as JSON values."""
@@ -141,7 +128,7 @@ def explain_parsed(
         known,
         tensor=tensor,
         tensors=tensors,
-        rank=_rank(parsed),
+        ranks=_ranks(parsed),
         manual_axes=manual_axes,
         axis_names=axis_names,
         target=target,
@@ -150,6 +137,8 @@ def explain_parsed(
     is_tuple = _is_tuple(parsed[0])
     if len(placed) == 1:
         return Explanations(first) if is_tuple else first[0]
+    from sdybridge.view.resharding import Reshardings, resharding_of
+
     second = [explanation_of(sharded) for sharded in placed[1]]
     if is_tuple is not _is_tuple(parsed[1]) or len(first) != len(second):
         from sdybridge.errors import ConversionError
@@ -162,15 +151,16 @@ def explain_parsed(
     return Reshardings(moves) if is_tuple else moves[0]
 
 
-def _rank(parsed: Sequence[Parsed]) -> int | None:
-    """The rank of the tensor that the shardings are of, so far as one of them says it."""
+def _ranks(parsed: Sequence[Parsed]) -> list[int | None]:
+    """The rank of each tensor that the shardings are of, so far as one of them says it."""
+    ranks: list[int | None] = []
     for one in parsed:
-        if len(one.sdy) == 1 and one.sdy[0].rank:
-            return one.sdy[0].rank
-        hlo = one.hlo
-        if hlo is not None and hlo.type is OpShardingType.OTHER:
-            return hlo.data_rank
-    return None
+        found: list[int | None] = [sharding.rank or None for sharding in one.sdy]
+        if one.hlo is not None:
+            tiled = OpShardingType.OTHER
+            found += [leaf.data_rank if leaf.type is tiled else None for leaf in leaves_of(one.hlo)]
+        ranks = [a or b for a, b in itertools.zip_longest(ranks, found)]
+    return ranks
 
 
 def _is_tuple(parsed: Parsed) -> bool:
