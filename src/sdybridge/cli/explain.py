@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _MOST_EXPLAINED = 10
 _LABEL = re.compile(
-    r"(?m)^  (?:dimension \d+|replicated|unreduced|manual|empty|on a device|note|axes|tile dims|reshape|transpose"
-    r"|in NumPy|written|Shardy|HLO list|HLO named|HLO|proto \(hex\)|JAX|not held|before|after|in form|copies"
+    r"(?m)^  (?:dimension \d+|replicated|unreduced|manual|empty|on a device|note|axes|tile dims|reshape"
+    r"|transpose|in NumPy|written|Shardy|HLO list|HLO named|HLO|proto \(hex\)|JAX|not held|before|after|in form|copies"
     r"|at least|\d+\.)(?= )"
 )
 _HEADING = re.compile(
