@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _MOST_EXPLAINED = 10
 _LABEL = re.compile(
     r"(?m)^  (?:dimension \d+|replicated|unreduced|manual|empty|on a device|note|axes|tile dims|reshape"
-    r"|transpose|in NumPy|written|Shardy|HLO list|HLO named|HLO|proto \(hex\)|JAX|not held|before|after|in form|copies"
-    r"|at least|\d+\.)(?= )"
+    r"|transpose|in NumPy|written|Shardy|HLO list|HLO named|HLO|proto \(hex\)|JAX|not held|before"
+    r"|after|in form|copies|at least|\d+\.)(?= )"
 )
 _HEADING = re.compile(
     r"(?m)^(?:From axes to grid|In every notation|Who holds what|How it can be done|No axes have both.*"
