@@ -6,14 +6,17 @@ is converted once, and every other byte stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ParseError
+from sdybridge.errors import ParseError, SdyBridgeError
 from sdybridge.modules.converted import ConvertedModule, most_frequent_first
+from sdybridge.modules.import_carriers import CARRIED, SWITCH, CarriersImport, import_carriers
 from sdybridge.modules.import_meshes import convert_found, infer_meshes, known_meshes
 from sdybridge.modules.import_shardings import ShardingImport
 from sdybridge.modules.open_values import OpenValues
+from sdybridge.modules.splice import origin
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
@@ -34,9 +37,13 @@ class ImportResult(ConvertedModule):
         operations: How many calls of `@Sharding` became constraints.
         meshes: The meshes that the program declares now, by name; of different ones with one name, the last.
         removed: How many control-flow operations lost the `{replicated}` that export adds.
+        carried: At how many places a carrier kept the Shardy sharding, so that nothing of it is lost.
+        dropped: How many HLO shardings without a carrier were removed, since the program has carriers.
     """
 
     removed: int
+    carried: int = 0
+    dropped: int = 0
 
 
 def import_module(
@@ -49,6 +56,7 @@ def import_module(
     open_arguments: Sequence[bool] = (),
     open_results: Sequence[bool] = (),
     remove_added_sharding_from_control_flow: bool = True,
+    carriers: bool = True,
     target: Target = Target.CURRENT,
     list_replicated_axes: bool | None = None,
     progress: Callable[[int], None] | None = None,
@@ -60,6 +68,10 @@ def import_module(
     A program that only has shardings without axes gets a mesh without axes, where XLA drops the shardings.
     A sharding in the `mhlo.attributes` of a call to `@mhlo.erf` or `@mhlo.topk`, where export puts it,
     becomes that of the call. Inside another attribute it is that of something else and stays.
+
+    Where frontend attributes keep the Shardy shardings, these are put back as they were: names, openness and
+    priorities, and with them groups, barriers, rules and meshes. Then HLO shardings without such a carrier
+    are removed, as in XLA, but for those of `@Sharding`.
 
     Args:
         text: MLIR text, pretty or generic, of any dialects and versions. Its `mhlo.sharding` hold the text
@@ -75,6 +87,8 @@ def import_module(
         remove_added_sharding_from_control_flow: Remove one `{replicated}` for several results of a `while`,
             `case` or `if`. Export writes it where there is no sharding, and a tuple where there is one.
             Otherwise it is taken for a sharding of each result.
+        carriers: Whether to read the frontend attributes that keep Shardy attributes. A module that has the
+            frontend attribute `xla.sdy.import_mhlo_shardings` asks for its HLO shardings instead.
         target: Whose conventions to follow; see `Target`.
         list_replicated_axes: Whether to list `replicated={...}` axes, whatever the target does.
         progress: Called now and then with the number of characters that are done.
@@ -97,31 +111,69 @@ def import_module(
     `service/spmd/shardy/stablehlo_round_trip/stablehlo_import.cc`.
     """
     source = Source(text, name)
+    carried = None
+    if carriers and CARRIED.search(text) and SWITCH not in text:
+        known = known_meshes(source, (), mesh, mesh_name)
+        carried = import_carriers(source, known, target)
     try:
         work = ShardingImport(
-            source,
+            Source(carried.text, name) if carried else source,
             target,
-            OpenValues(source, open_arguments, open_results),
+            OpenValues(Source(carried.text, name) if carried else source, open_arguments, open_results),
             remove_added_sharding_from_control_flow=remove_added_sharding_from_control_flow,
         )
-        work.read(progress)
-        merged: dict[tuple[str, str], ConvertedSharding] = {}
-        meshes: dict[str, MeshAttr] = {}
-        for seen in work.seen:
-            known = known_meshes(source, seen.declared, mesh, mesh_name)
-            if seen.found:
-                inferred = infer_meshes(seen.found, known, mesh_name, axis_names)
-                convert_found(seen.found, inferred, merged, list_replicated_axes=list_replicated_axes)
-                seen.meshes = inferred.meshes
-            meshes.update(seen.meshes or {one.name: one.mesh for one in seen.declared})
-        new = work.write()
-    except ParseError as error:  # the readers of plain text do not know its name
-        span = error.span if error.source and error.source.text == text else None
-        raise error.located(source, span or Span(0, 0)) from None
+        result = _imported(work, mesh, mesh_name, axis_names, list_replicated_axes, progress)
+    except SdyBridgeError as error:
+        raise _located(error, source, carried) from None
+    return _together(carried, result) if carried else result
+
+
+def _imported(
+    work: ShardingImport,
+    mesh: MeshAttr | Mapping[str, MeshAttr] | None,
+    mesh_name: str,
+    axis_names: Sequence[str],
+    list_replicated_axes: bool | None,
+    progress: Callable[[int], None] | None,
+) -> ImportResult:
+    """The import of the HLO shardings."""
+    work.read(progress)
+    merged: dict[tuple[str, str], ConvertedSharding] = {}
+    meshes: dict[str, MeshAttr] = {}
+    for seen in work.seen:
+        known = known_meshes(work.source, seen.declared, mesh, mesh_name)
+        if seen.found:
+            inferred = infer_meshes(seen.found, known, mesh_name, axis_names)
+            convert_found(seen.found, inferred, merged, list_replicated_axes=list_replicated_axes)
+            seen.meshes = inferred.meshes
+        meshes.update(seen.meshes or {one.name: one.mesh for one in seen.declared})
     return ImportResult(
-        text=new,
+        text=work.write(),
         shardings=most_frequent_first([*merged.values()]),
         operations=dict(work.operations),
         meshes=meshes,
         removed=work.removed,
+    )
+
+
+def _located(error: SdyBridgeError, source: Source, carried: CarriersImport | None) -> SdyBridgeError:
+    """The error where it is in the program: readers of plain text do not know its name."""
+    span = error.span if error.source and error.source.text == (carried or source).text else None
+    if span is None and not isinstance(error, ParseError):
+        return error
+    if span and carried:
+        start = origin(carried.edits, span.start)
+        span = Span(start, max(start, origin(carried.edits, span.end)))
+    return error.located(source, span or Span(0, 0))
+
+
+def _together(carried: CarriersImport, result: ImportResult) -> ImportResult:
+    """What the carriers gave, and what the HLO shardings gave after that."""
+    converted = [replace(one, first=origin(carried.edits, one.first)) for one in result.shardings]
+    return replace(
+        result,
+        shardings=most_frequent_first([*carried.shardings, *converted]),
+        operations=dict(Counter(carried.operations) + Counter(result.operations)),
+        carried=sum(one.count for one in carried.shardings),
+        dropped=carried.dropped,
     )

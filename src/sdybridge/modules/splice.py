@@ -32,6 +32,23 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     return "".join(pieces)
 
 
+def origin(edits: Iterable[Edit], offset: int) -> int:
+    """Where in the text before these edits that stood what is at `offset` of the text after them.
+
+    >>> text, edits = "a b c", [(4, 5, "z"), (0, 1, "xyz")]
+    >>> splice(text, edits), [origin(edits, offset) for offset in (1, 4, 6)]
+    ('xyz b z', [0, 2, 4])
+    """
+    shift = 0  # what is to be added to an offset of the new text
+    for start, end, new in sorted(edits):
+        if offset + shift < start:
+            break
+        if offset + shift < start + len(new):
+            return start
+        shift += end - start - len(new)
+    return offset + shift
+
+
 def removal(text: str, start: int, end: int, floor: int = 0) -> tuple[int, int]:
     """The range to delete so that the entry at `text[start:end]` is gone, with its comma.
 
