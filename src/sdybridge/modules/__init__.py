@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.modules.converted import ConvertedModule as ConvertedModule
 from sdybridge.modules.converted import ConvertedSharding as ConvertedSharding
+from sdybridge.modules.export import CarrierForm as CarrierForm
 from sdybridge.modules.export import ExportResult as ExportResult
 from sdybridge.modules.export import export_module as export_module
 from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm

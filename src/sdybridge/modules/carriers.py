@@ -43,6 +43,8 @@ SHARDING_RULE = "xla.sdy.sharding_rule"
 SHARDING_GROUP_ID = "xla.sdy.sharding_group_id"
 ALLOWED_DIRECTION = "xla.sdy.allowed_direction"
 MANUAL_AXES = "xla.sdy.manual_axes"
+HAS_UNREDUCED_AXES = "xla.sdy.has_unreduced_axes"
+"""A mark of the older generation beside a sharding with unreduced axes; it keeps nothing."""
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
     SHARDING: (TensorShardingAttr, TensorShardingPerValueAttr),

@@ -6,23 +6,24 @@ is converted once, and every other byte stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import enum
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ConversionError, ParseError
+from sdybridge.errors import ConversionError, ParseError, SdyBridgeError
 from sdybridge.modules.attributes import find_aliases, without_unused_aliases
 from sdybridge.modules.control_flow import add_missing_shardings
 from sdybridge.modules.converted import ConvertedModule
 from sdybridge.modules.custom_calls import export_custom_calls
 from sdybridge.modules.export_operations import ConstraintForm
 from sdybridge.modules.export_shardings import export_shardings
+from sdybridge.modules.splice import origin
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from sdybridge.errors import SdyBridgeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,24 @@ class ExportResult(ConvertedModule):
     added: int
 
 
+class CarrierForm(enum.Enum):
+    """What keeps the Shardy attributes of an exported program beside the HLO shardings.
+
+    Attributes:
+        SDY: Frontend attributes such as `xla.sdy.sharding`, as between JAX and XLA.
+    """
+
+    SDY = "sdy"
+
+
 def export_module(
     text: str,
     *,
     name: str = "<string>",
     target: Target = Target.CURRENT,
     constraints: ConstraintForm = ConstraintForm.COPY,
-    add_missing_sharding_to_control_flow: bool = True,
+    add_missing_sharding_to_control_flow: bool | None = None,
+    carrier: CarrierForm | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ExportResult:
     """Convert every Shardy sharding of a program to an HLO sharding, as XLA's StableHLO export does.
@@ -58,7 +70,9 @@ def export_module(
         target: Whose conventions to follow; see `Target`.
         constraints: What `sdy.sharding_constraint` and `sdy.reshard` become.
         add_missing_sharding_to_control_flow: Give `{replicated}` to every `while`, `case` and `if` that has
-            no sharding, as XLA does by default.
+            no sharding; None does as XLA: yes, but not with a carrier.
+        carrier: What keeps the Shardy attributes, so that the import of the result is this program again;
+            None to keep nothing. With it, `constraints` become calls of `@Sharding` in any case.
         progress: Called now and then with the number of characters that are done.
 
     Raises:
@@ -81,13 +95,49 @@ def export_module(
         raise TypeError(f"expected the program's text, not a {type(text).__name__}")
     target, constraints = Target(target), ConstraintForm(constraints)
     source = Source(text, name)
+    if carrier is not None:
+        return _with_carriers(source, target, add_missing_sharding_to_control_flow is True, progress)
+    return _exported(source, target, constraints, add_missing_sharding_to_control_flow is not False, progress)
+
+
+def _with_carriers(
+    source: Source,
+    target: Target,
+    add_missing: bool,
+    progress: Callable[[int], None] | None,
+) -> ExportResult:
+    """The export of the program with its carriers, and what was done to it."""
+    from sdybridge.modules.export_carriers import add_carriers  # it needs the reader of operations
+
+    carriers = add_carriers(source, target)
+    new = Source(carriers.text, source.name)
+    try:
+        result = _exported(new, target, ConstraintForm.CUSTOM_CALL, add_missing, progress)
+    except SdyBridgeError as error:
+        if error.source and error.source.text == new.text and error.span:
+            start, end = (origin(carriers.edits, at) for at in (error.span.start, error.span.end))
+            error = error.located(source, Span(start, max(start, end)))
+        raise error from None
+    shardings = [replace(one, first=origin(carriers.edits, one.first)) for one in result.shardings]
+    operations = dict(Counter(carriers.operations) + Counter(result.operations))
+    return replace(result, shardings=tuple(shardings), operations=operations)
+
+
+def _exported(
+    source: Source,
+    target: Target,
+    constraints: ConstraintForm,
+    add_missing: bool,
+    progress: Callable[[int], None] | None,
+) -> ExportResult:
+    """The export of every sharding."""
     try:
         export, new = export_shardings(source, target, constraints, progress)
     except ParseError as error:
         raise _located(error, source) from None
     added = export.added
     try:
-        if add_missing_sharding_to_control_flow:
+        if add_missing:
             new, more = add_missing_shardings(new)
             added += more
         new = export_custom_calls(new)

@@ -74,6 +74,20 @@ def changed(
     return f"{{{', '.join(entries)}}}" if entries else ""
 
 
+def insertion(span: Span, entries: Mapping[str, Entry], key: str, value: str) -> Edit:
+    """The edit that puts an entry into the dictionary at `span`, where the printer would: sorted by key."""
+    old = entries.get(key)
+    if old:
+        return (old.span.start, old.span.end, f"{key} = {value}")
+    for other, entry in entries.items():
+        if other > key:
+            return (entry.span.start, entry.span.start, f"{key} = {value}, ")
+    if entries:
+        end = [*entries.values()][-1].span.end
+        return (end, end, f", {key} = {value}")
+    return (span.start + 1, span.start + 1, f"{key} = {value}")
+
+
 def replaced(text: str, span: Span, new: str, *, is_listed: bool = False) -> Edit:
     """The edit that puts `new` in the place of a dictionary; an empty one goes if it is not in a list."""
     if new or is_listed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from sdybridge.errors import ParseError, VerificationError
 from sdybridge.modules.carried_shardings import CarriedShardings, Shardings
 from sdybridge.modules.carriers import (
     ALLOWED_DIRECTION,
+    HAS_UNREDUCED_AXES,
     MESHES,
     SHARDING,
     SHARDING_GROUP_ID,
@@ -49,13 +51,15 @@ CARRIED = re.compile(r"xla\.sdy\.(?:sharding|meshes|allowed_direction|tuple_|Fun
 SWITCH = "xla.sdy.import_mhlo_shardings"
 """The frontend attribute of a module whose HLO shardings are to be read, whatever it carries."""
 
+DIRECTIONS = ("NONE", "FORWARD", "BACKWARD")
+"""How a barrier's direction is written, by its number."""
+
 _HLO = "mhlo.sharding"
-_OURS = frozenset({SHARDING, SHARDING_RULE})
+_OURS = frozenset({SHARDING, SHARDING_RULE, HAS_UNREDUCED_AXES})
 _CALLS = frozenset({"stablehlo.custom_call", "mhlo.custom_call"})
 _MANUAL = frozenset({"xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"})
 _KEEP_HLO = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", *_MANUAL})
 _FEEDS = frozenset({"stablehlo.infeed", "stablehlo.outfeed", "mhlo.infeed", "mhlo.outfeed"})
-_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD")
 _INDEX = re.compile(r"\[([0-9]{1,9})\]|index\s*=\s*([0-9]{1,9})")
 
 
@@ -141,7 +145,7 @@ class _Import:
         self._orphans = []
         inner = self._operations(operations)
         if sum(one.count for one in self.shardings.converted.values()) > before:
-            gone = [(start, end) for start, end, new in self.edits if not new]
+            gone = sorted((start, end) for start, end, new in self.edits if not new)
             orphans = [edit for edit in self._orphans if not _is_inside(edit, gone)]
             self.edits += orphans
             self.dropped += len(orphans)
@@ -346,9 +350,9 @@ class _Import:
         if not carrier or len(operation.operands) != 1:
             return
         direction = carrier.parse()
-        if direction not in range(len(_DIRECTIONS)):
+        if direction not in range(len(DIRECTIONS)):
             raise carrier.located(_kind_error("expected 0 for NONE, 1 for FORWARD or 2 for BACKWARD"))
-        details = f"allowed_direction={_DIRECTIONS[int(str(direction))]}"
+        details = f"allowed_direction={DIRECTIONS[int(str(direction))]}"
         self.edits.append(self.rewritten(operation, attributes, "sdy.propagation_barrier", details))
 
     def _results(self, function: Operation, calls: list[ResultCall]) -> None:
@@ -399,7 +403,8 @@ class _Import:
 
 def _is_inside(edit: Edit, gone: list[tuple[int, int]]) -> bool:
     """Whether what the edit is about is removed anyway."""
-    return any(start <= edit[0] and edit[1] <= end for start, end in gone)
+    at = bisect.bisect_right(gone, (edit[0], edit[1] + 1)) - 1
+    return at >= 0 and edit[1] <= gone[at][1]
 
 
 def _new_dictionaries(text: str, function: Operation, listed: Mapping[int, str]) -> list[Edit]:

@@ -81,7 +81,7 @@ class ResultShardings:
             last = block.operations[-1] if block.operations else None
             if last is None or last.full_name != "func.return":
                 continue
-            for index, (name, span) in enumerate(_operands(text, last)):
+            for index, (name, span) in enumerate(operands_of(text, last)):
                 call = by_name.get(name)
                 if call:
                     returned[name].append(span)
@@ -128,8 +128,8 @@ def _copies(function: Operation, by_name: dict[str, ResultCall]) -> dict[str, Op
     }
 
 
-def _operands(text: str, operation: Operation) -> Iterator[tuple[str, Span]]:
-    """The operands of a return, and where they stand; parts of several results have no such name."""
+def operands_of(text: str, operation: Operation) -> Iterator[tuple[str, Span]]:
+    """The operands of an operation, and where they stand."""
     end = operation.signature.start if operation.signature else operation.end
     start = operation.name_end
     if operation.is_generic:
