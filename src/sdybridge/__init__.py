@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sdybridge.hlo import OpMetadata as OpMetadata
     from sdybridge.hlo import OpShardingType as OpShardingType
     from sdybridge.hlo import TileAssignment as TileAssignment
+    from sdybridge.modules import CarrierForm as CarrierForm
     from sdybridge.modules import ConstraintForm as ConstraintForm
     from sdybridge.modules import ExportResult as ExportResult
     from sdybridge.modules import ImportResult as ImportResult
@@ -82,6 +83,7 @@ _HOMES = {
     "OpMetadata": "hlo",
     "OpShardingType": "hlo",
     "TileAssignment": "hlo",
+    "CarrierForm": "modules",
     "ConstraintForm": "modules",
     "ExportResult": "modules",
     "ImportResult": "modules",

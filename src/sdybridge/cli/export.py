@@ -11,7 +11,7 @@ import click
 from sdybridge.cli.options import target_option
 from sdybridge.cli.summary import as_json, describe, plural
 from sdybridge.cli.terminal import ProgressBar, read_text, write_text
-from sdybridge.modules import ConstraintForm, export_module
+from sdybridge.modules import CarrierForm, ConstraintForm, export_module
 
 if TYPE_CHECKING:
     from sdybridge.target import Target
@@ -29,9 +29,16 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--add-missing-sharding-to-control-flow/--no-add-missing-sharding-to-control-flow",
-    default=True,
-    show_default=True,
+    default=None,
+    show_default="add, but not with a carrier",
     help="Give {replicated} to while, case and if without a sharding, as XLA does.",
+)
+@click.option(
+    "--carrier",
+    type=click.Choice([form.value for form in CarrierForm]),
+    callback=lambda _context, _option, value: value and CarrierForm(value),
+    help="Keep the Shardy attributes beside the HLO shardings: sdy is frontend attributes such as "
+    "xla.sdy.sharding, as between JAX and XLA. Import then gives this program again.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
 @click.option("--json", "in_json", is_flag=True, help="The summary on standard error as JSON.")
@@ -39,9 +46,10 @@ def command(
     file: str,
     output: str | None,
     target: Target,
+    carrier: CarrierForm | None,
     *,
     portable: bool,
-    add_missing_sharding_to_control_flow: bool,
+    add_missing_sharding_to_control_flow: bool | None,
     quiet: bool,
     in_json: bool,
 ) -> None:
@@ -55,6 +63,7 @@ def command(
     Examples:
       sdybridge export step.mlir -o step.hlo.mlir
       sdybridge export step.mlir --portable | stablehlo-opt -
+      sdybridge export step.mlir --carrier sdy -o step.hlo.mlir
       sdybridge export - --target classic < step.mlir > old.mlir
     """  # noqa: D301  (click reads the escape)
     source = read_text(file)
@@ -66,6 +75,7 @@ def command(
             target=target,
             constraints=ConstraintForm.CUSTOM_CALL if portable else ConstraintForm.COPY,
             add_missing_sharding_to_control_flow=add_missing_sharding_to_control_flow,
+            carrier=carrier,
             progress=bar.update,
         )
     seconds = time.perf_counter() - start

@@ -48,6 +48,12 @@ _OPEN = re.compile(r"(args|results|all)(?:=([01](?:,[01])*))?")
     show_default=True,
     help="Remove the {replicated} that export adds to while, case and if without a sharding.",
 )
+@click.option(
+    "--carriers/--no-carriers",
+    default=True,
+    show_default=True,
+    help="Put back the Shardy attributes that frontend attributes such as xla.sdy.sharding keep.",
+)
 @target_option
 @click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
 @click.option("--json", "in_json", is_flag=True, help="The summary on standard error as JSON.")
@@ -60,6 +66,7 @@ def command(
     target: Target,
     *,
     remove_added_sharding_from_control_flow: bool,
+    carriers: bool,
     quiet: bool,
     in_json: bool,
 ) -> None:
@@ -67,7 +74,8 @@ def command(
 
     FILE is StableHLO/MLIR text, or - for standard input. Every `mhlo.sharding` becomes an `sdy.sharding` on
     a mesh that is declared at the top, calls of `@Sharding` become constraints, and every other byte stays.
-    A summary goes to standard error.
+    Where frontend attributes keep the Shardy shardings, these are put back, with their meshes. A summary
+    goes to standard error.
 
     \b
     Examples:
@@ -88,19 +96,31 @@ def command(
             open_arguments=open_arguments,
             open_results=open_results,
             remove_added_sharding_from_control_flow=remove_added_sharding_from_control_flow,
+            carriers=carriers,
             target=target,
             progress=bar.update,
         )
     seconds = time.perf_counter() - start
     write_text(output, result.text)
     if in_json:
-        summary = as_json(result, source, seconds, removed_replicated=result.removed)
+        summary = as_json(
+            result,
+            source,
+            seconds,
+            removed_replicated=result.removed,
+            from_carriers=result.carried,
+            dropped_without_carrier=result.dropped,
+        )
         click.echo(json.dumps(summary, indent=2), err=True)
     elif not quiet:
         details = [f"mesh:      @{name} = {mesh.stripped}" for name, mesh in result.meshes.items()]
         if result.removed:
             operations = plural(result.removed, "control-flow operation")
             details.append(f"removed:   {{replicated}} from {operations}")
+        if result.carried:
+            details.append(f"carriers:  {plural(result.carried, 'sharding')} put back as they were")
+        if result.dropped:
+            details.append(f"dropped:   {plural(result.dropped, 'HLO sharding')} without a carrier")
         click.echo(describe(result, source, seconds, details), err=True)
 
 

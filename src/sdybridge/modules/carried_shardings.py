@@ -106,5 +106,5 @@ class CarriedShardings:
                 rule="unknown-mesh",
                 path=error.path,
                 notes=[f"{where()} names it", kept],
-                help=f"give it to the import: --mesh '{symbol(name)}=x=2,y=4' with its axes, in Python mesh=",
+                help=f"give it with its axes: --mesh '{symbol(name)}=x=2,y=4', in Python mesh={{...}}",
             ) from None

@@ -70,8 +70,12 @@ class CustomCall:
     end: int
 
 
-def export_custom_calls(text: str) -> str:
+def export_custom_calls(text: str, *, retuple: bool = True) -> str:
     """`text`, whose shardings are converted, with these custom calls as XLA exports them.
+
+    Args:
+        text: The program.
+        retuple: Whether Python callbacks come to return tuples.
 
     Raises:
         ParseError: Brackets of such a call do not pair up.
@@ -89,7 +93,7 @@ def export_custom_calls(text: str) -> str:
     edits: list[Edit] = []
     for call in _custom_calls(text, aliases):
         if call.target in _CALLBACKS:
-            edits += _retuple(text, call, len(edits), regions)
+            edits += _retuple(text, call, len(edits), regions) if retuple else ()
         else:
             edits += _move_sharding(text, call, aliases)
     return splice(text, edits) if edits else text

@@ -96,15 +96,18 @@ def export_module(
     target, constraints = Target(target), ConstraintForm(constraints)
     source = Source(text, name)
     if carrier is not None:
-        return _with_carriers(source, target, add_missing_sharding_to_control_flow is True, progress)
-    return _exported(source, target, constraints, add_missing_sharding_to_control_flow is not False, progress)
+        add_missing = add_missing_sharding_to_control_flow is True
+        return _with_carriers(source, target, progress, add_missing=add_missing)
+    add_missing = add_missing_sharding_to_control_flow is not False
+    return _exported(source, target, constraints, progress, add_missing=add_missing, retuple=True)
 
 
 def _with_carriers(
     source: Source,
     target: Target,
-    add_missing: bool,
     progress: Callable[[int], None] | None,
+    *,
+    add_missing: bool,
 ) -> ExportResult:
     """The export of the program with its carriers, and what was done to it."""
     from sdybridge.modules.export_carriers import add_carriers  # it needs the reader of operations
@@ -112,7 +115,9 @@ def _with_carriers(
     carriers = add_carriers(source, target)
     new = Source(carriers.text, source.name)
     try:
-        result = _exported(new, target, ConstraintForm.CUSTOM_CALL, add_missing, progress)
+        result = _exported(
+            new, target, ConstraintForm.CUSTOM_CALL, progress, add_missing=add_missing, retuple=False
+        )
     except SdyBridgeError as error:
         if error.source and error.source.text == new.text and error.span:
             start, end = (origin(carriers.edits, at) for at in (error.span.start, error.span.end))
@@ -127,8 +132,10 @@ def _exported(
     source: Source,
     target: Target,
     constraints: ConstraintForm,
-    add_missing: bool,
     progress: Callable[[int], None] | None,
+    *,
+    add_missing: bool,
+    retuple: bool,
 ) -> ExportResult:
     """The export of every sharding."""
     try:
@@ -140,7 +147,7 @@ def _exported(
         if add_missing:
             new, more = add_missing_shardings(new)
             added += more
-        new = export_custom_calls(new)
+        new = export_custom_calls(new, retuple=retuple)
     except (ParseError, ConversionError) as error:
         raise _placed(error, source) from None
     return ExportResult(

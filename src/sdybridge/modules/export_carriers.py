@@ -26,7 +26,7 @@ from sdybridge.modules.dictionary import read_array
 from sdybridge.modules.frontend_attributes import FRONTEND_ATTRIBUTES, changed, insertion, read_attributes
 from sdybridge.modules.import_carriers import DIRECTIONS
 from sdybridge.modules.lexer import parse_error, skip_trivia
-from sdybridge.modules.meshes import find_meshes
+from sdybridge.modules.meshes import find_meshes, own_meshes
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.result_shardings import operands_of
 from sdybridge.modules.splice import splice
@@ -100,8 +100,7 @@ class _Carriers:
         meshes = find_meshes(self.source)
         modules = [o for o in tree.walk() if o.full_name == "builtin.module" and o.regions]
         for module in modules:
-            here = meshes.at(module.regions[0].start + 1)
-            own = {name: mesh for name, mesh in here.items() if _declares(module, name)}
+            own = own_meshes(meshes, [o for block in module.regions[0].blocks for o in block.operations])
             if own:
                 yield self._kept_meshes(module, own)
         for operation in tree.operations:
@@ -307,12 +306,3 @@ class _Carriers:
 
     def _at(self, span: Span) -> str:
         return self.text[span.start : span.end]
-
-
-def _declares(module: Operation, mesh: str) -> bool:
-    """Whether the module itself declares the mesh."""
-    return any(
-        operation.full_name == "sdy.mesh" and operation.symbol == mesh
-        for block in module.regions[0].blocks
-        for operation in block.operations
-    )

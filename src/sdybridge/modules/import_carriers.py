@@ -21,7 +21,7 @@ from sdybridge.modules.carriers import (
 from sdybridge.modules.frontend_attributes import Attributes, changed, read_attributes, replaced
 from sdybridge.modules.lexer import matching_bracket, unescape
 from sdybridge.modules.mesh_declarations import opening
-from sdybridge.modules.meshes import find_meshes
+from sdybridge.modules.meshes import find_meshes, own_meshes
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.result_shardings import ResultCall, ResultShardings
 from sdybridge.modules.result_types import expand_type, result_types
@@ -137,7 +137,7 @@ class _Import:
     ) -> list[tuple[Operation | None, list[Operation]]]:
         """Import one module, or the text around all; return the modules in it."""
         start = module.regions[0].start if module and module.regions else 0
-        here = dict(self.declared.at(start + 1 if module else 0))
+        here = own_meshes(self.declared, operations)
         kept = self._kept_meshes(module, here) if module else {}
         self.shardings.meshes = {**here, **kept}
         self.shardings.used = {}
@@ -271,8 +271,9 @@ class _Import:
         rule = attributes.carrier(self.source, SHARDING_RULE)
         if rule:
             if not rule.text.startswith("#sdy.op_sharding_rule<") or not _is_closed(rule.text):
-                raise rule.located(_kind_error("expected `#sdy.op_sharding_rule<...>`"))
+                raise _kind_error(rule, "expected `#sdy.op_sharding_rule<...>`")
             changes["sdy.sharding_rule"] = rule.text
+        changes.update(_without_hlo(text, attributes, "mhlo.attributes"))
         gone = {key: None for key in _OURS if key in attributes.frontend}
         self.edits.append(
             replaced(text, attributes.span, changed(text, attributes, changes, gone), is_listed=is_listed)
@@ -351,7 +352,7 @@ class _Import:
             return
         direction = carrier.parse()
         if direction not in range(len(DIRECTIONS)):
-            raise carrier.located(_kind_error("expected 0 for NONE, 1 for FORWARD or 2 for BACKWARD"))
+            raise _kind_error(carrier, "expected 0 for NONE, 1 for FORWARD or 2 for BACKWARD")
         details = f"allowed_direction={DIRECTIONS[int(str(direction))]}"
         self.edits.append(self.rewritten(operation, attributes, "sdy.propagation_barrier", details))
 
@@ -401,6 +402,15 @@ class _Import:
         return unescape(self.text[entry.value.start : entry.value.end]) if entry and entry.value else ""
 
 
+def _without_hlo(text: str, attributes: Attributes, key: str) -> dict[str, str | None]:
+    """The change that takes the HLO sharding out of a dictionary under `key`, where export moves some."""
+    entry = attributes.entries.get(key)
+    if entry is None or entry.value is None or not text.startswith("{", entry.value.start):
+        return {}
+    inner = read_attributes(text, entry.value)
+    return {key: changed(text, inner, {_HLO: None}, {}) or None} if _HLO in inner.entries else {}
+
+
 def _is_inside(edit: Edit, gone: list[tuple[int, int]]) -> bool:
     """Whether what the edit is about is removed anyway."""
     at = bisect.bisect_right(gone, (edit[0], edit[1] + 1)) - 1
@@ -445,8 +455,8 @@ def _is_closed(rule: str) -> bool:
         return False
 
 
-def _kind_error(message: str) -> VerificationError:
-    return VerificationError(message, rule="carrier-kind", span=Span(0, 1))
+def _kind_error(carrier: Carrier, message: str) -> SdyBridgeError:
+    return carrier.located(VerificationError(message, rule="carrier-kind", span=Span(0, len(carrier.text))))
 
 
 def _count_error(carrier: Carrier, count: int, values: str) -> SdyBridgeError:

@@ -29,8 +29,9 @@ from sdybridge.sdy import MeshAttr, parse_prefix
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from sdybridge.modules.operations import Operation
     from sdybridge.source import Source
 
 _MODULE = re.compile(rf'(?<![\w.$@%"-])(?:builtin\.)?module(?![\w.$-])|"builtin\.module"(?={TRIVIA}\()')
@@ -121,6 +122,13 @@ def find_meshes(source: Source, end: int = -1) -> Meshes:
             )
         known[operation.name] = operation.mesh
     return meshes
+
+
+def own_meshes(meshes: Meshes, operations: Iterable[Operation]) -> dict[str, MeshAttr]:
+    """The meshes that these operations declare, by name."""
+    names = [operation.name_start for operation in operations if operation.full_name == "sdy.mesh"]
+    found = [meshes.by_start[start] for start in names]
+    return {mesh.name: mesh.mesh for mesh in found}
 
 
 def _read(source: Source, start: int, end: int, aliases: Aliases) -> MeshOperation:

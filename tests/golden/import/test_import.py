@@ -12,6 +12,7 @@ from sdybridge.sdy import MeshAttr
 
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 MESHES: dict[str, MeshAttr | dict[str, MeshAttr]] = {
+    "carriers_lost_mesh": MeshAttr.from_sizes({"x": 2, "y": 4}),
     "own_mesh": MeshAttr.from_sizes({"data": 2, "model": 6}),
     "own_meshes": {
         "a": MeshAttr.from_sizes({"x": 2, "y": 4}),

@@ -1,0 +1,186 @@
+"""Carriers beside the real XLA's: what our export keeps is what XLA's keeps, and so with the import.
+
+XLA converts a program with Shardy attributes, and one with our carriers, to HLO: both modules must be the
+same text. Its import takes what came back from HLO, and our exports.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jax._src.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+from tests.differential.comparison import expect_same_module
+from tests.differential.oracle.carriers import (
+    Exchanged,
+    exchange,
+    export_classic,
+    import_attributes,
+    simplified,
+)
+from tests.differential.oracle.isolation import ROOT, Rejected, run_isolated
+from tests.differential.oracle.pipeline import PRELOAD
+from tests.differential.oracle.program_imports import ImportedModule, import_programs_cached
+from tests.differential.programs import PROGRAMS
+
+from sdybridge.modules import CarrierForm, export_module, import_module
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+NAMES = [name for name, program in PROGRAMS.items() if not program.is_manual]
+DEVICES = 8
+CLASSIC = ROOT / ".venv-classic" / "bin" / "python"
+TUPLES = frozenset({"callbacks from HLO", "linear_algebra from HLO"})
+COMPILED = ("mlp_step", "control_flow", "callbacks")
+_MESH_ATTRIBUTE = re.compile(r" \{stablehlo\.mesh = .*\}$", re.MULTILINE)
+_SHARDING = re.compile(r"#sdy\.sharding_per_value<\[(<.*>)\]>")
+
+EVERYTHING = r"""
+module @m attributes {mhlo.frontend_attributes = {foo = "bar"}, mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @empty = <[]>
+  sdy.mesh @max = <[], device_ids=[3]>
+  sdy.mesh @mesh = <["x"=4, "y"=2]>
+  sdy.mesh @turned = <["it's"=8], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>
+  func.func public @main(%arg0: tensor<8x8xf32> {jax.arg = "q", sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}p1, {"y"}]>}, %arg1: tensor<8x8xf32> {mhlo.frontend_attributes = {z = "1"}, sdy.sharding = #sdy.sharding<@turned, [{"it's"}, {?}]>}, %arg2: tensor<8x8xf32>) -> (tensor<8x8xf32> {jax.result_info = "r", sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2, ?}, {}], replicated={"y"}>}, tensor<8x8xf32>, tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {}]>}, tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"y"}>}) {
+    %0 = stablehlo.add %arg0, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>} : tensor<8x8xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{?}, {"y"}]> {mhlo.frontend_attributes = {a = "b"}} : tensor<8x8xf32>
+    sdy.sharding_group %1 group_id=3 : tensor<8x8xf32>
+    %2 = sdy.propagation_barrier %1 allowed_direction=BACKWARD : tensor<8x8xf32>
+    %3 = sdy.propagation_barrier %2 allowed_direction=NONE : tensor<8x8xf32>
+    %4 = stablehlo.custom_call @foo(%3) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8}, custom>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %5 = stablehlo.add %4, %0 {mhlo.frontend_attributes = {a = "b"}, sdy.sharding = #sdy.sharding_per_value<[<@max, []>]>} : tensor<8x8xf32>
+    %6:2 = stablehlo.custom_call @bar(%5) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>, <@mesh, [{}, {"y"}]>]>} : (tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+    stablehlo.custom_call @baz(%5) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@max, []>]>} : (tensor<8x8xf32>) -> ()
+    %7 = call @f(%arg2) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %8 = sdy.sharding_constraint %7 <@mesh, [{?}, {"y"}], unreduced={"x"}> : tensor<8x8xf32>
+    return %6#0, %6#1, %arg2, %8 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  func.func private @f(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) {
+    %0 = stablehlo.abs %arg0 : tensor<8x8xf32>
+    return %0 : tensor<8x8xf32>
+  }
+}
+"""  # noqa: E501
+"""A program with every carrier there is, as jaxlib prints it."""
+
+
+def exported(text: str, target: Target = Target.CURRENT) -> str:
+    return export_module(text, carrier=CarrierForm.SDY, target=target).text
+
+
+@pytest.fixture(scope="module")
+def programs() -> dict[str, str]:
+    return {"everything": EVERYTHING.lstrip(), **{name: PROGRAMS[name].text(DEVICES) for name in NAMES}}
+
+
+@pytest.fixture(scope="module")
+def exchanged(programs: dict[str, str]) -> dict[str, tuple[Exchanged, Exchanged]]:
+    """What XLA makes of each program, and of our export of it."""
+    texts = [*programs.values(), *map(exported, programs.values())]
+    answers = run_isolated(exchange, texts)
+    pairs = zip(answers[: len(programs)], answers[len(programs) :], strict=True)
+    return dict(zip(programs, pairs, strict=True))
+
+
+def test_export_is_xlas(exchanged: dict[str, tuple[Exchanged, Exchanged]]) -> None:
+    for name, (theirs, ours) in exchanged.items():
+        assert isinstance(theirs, Exchanged), f"{name}: {theirs}"
+        assert "xla.sdy.sharding" in theirs.hlo, name
+        assert ours == theirs, name
+
+
+def test_there_and_back_it_is_the_same(programs: dict[str, str]) -> None:
+    for name, text in programs.items():
+        back = import_module(exported(text))
+        lines = _MESH_ATTRIBUTE.sub("", text).splitlines()
+        assert sorted(back.text.splitlines()) == sorted(lines), name  # the meshes come in the order of names
+        assert back.losses == (), name
+        assert back.dropped == 0, name
+
+
+def test_import_is_xlas(programs: dict[str, str], exchanged: dict[str, tuple[Exchanged, Exchanged]]) -> None:
+    from_hlo = run_isolated(simplified, [pair.mlir for pair, _ in exchanged.values()], preload=PRELOAD)
+    texts = [*from_hlo, *map(exported, programs.values())]
+    names = [*(f"{name} from HLO" for name in programs), *programs]
+    answers = run_isolated(import_attributes, texts, preload=PRELOAD)
+    for name, text, theirs in zip(names, texts, answers, strict=True):
+        if isinstance(theirs, Rejected):  # it rejects tuples, which XLA takes apart before
+            assert name in TUPLES, theirs
+            continue
+        assert carried(import_module(text).text) == carried(theirs), name
+
+
+def test_the_whole_import_is_xlas(programs: dict[str, str], pytestconfig: pytest.Config) -> None:
+    assert pytestconfig.cache is not None
+    names = ["everything", *COMPILED]
+    cache = pytestconfig.cache.mkdir("xla-imports")
+    pairs = import_programs_cached([programs[name] for name in names], cache)
+    for name, pair in zip(names, pairs, strict=True):
+        assert isinstance(pair, ImportedModule), f"{name}: {pair}"
+        assert "xla.sdy.sharding" in pair.mhlo_text, name
+        ours = import_module(pair.mhlo_text).text
+        assert carried(ours, ["main"]) == carried(pair.sdy_text, ["main"]), name
+
+
+@pytest.mark.slow
+def test_classic_export_is_xlas(programs: dict[str, str]) -> None:
+    if not CLASSIC.exists():
+        pytest.fail(f"{CLASSIC} is missing: run `make test-all`, which creates it")
+    answers = run_isolated(export_classic, [*programs.values()], python=CLASSIC)
+    for (name, text), theirs in zip(programs.items(), answers, strict=True):
+        assert isinstance(theirs, str), f"{name}: {theirs}"
+        expect_same_module(exported(text, Target.CLASSIC), theirs, what=name)
+
+
+def carried(text: str, functions: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """The meshes, and the shardings that XLA's import keeps: of values, in constraints, groups and rules."""
+    with make_ir_context():
+        module = ir.Module.parse(text)
+        found: list[tuple[str, ...]] = []
+        for op in module.body.operations:
+            name = str(op.attributes["sym_name"]).strip('"')
+            if op.operation.name == "sdy.mesh":
+                found.append(("mesh", name, str(op.attributes["mesh"])))
+            elif not functions or name in functions:
+                found += _of_function(op, name)
+    return found
+
+
+def _of_function(function: Any, name: str) -> Iterator[tuple[str, ...]]:
+    for key in ("arg_attrs", "res_attrs"):
+        dictionaries = function.attributes[key] if key in function.attributes else []  # noqa: SIM401
+        for i, dictionary in enumerate(dictionaries):
+            yield name, f"{key} {i}", str(dictionary)
+    yield from _of_operations(function.operation)
+
+
+def _of_operations(operation: Any) -> Iterator[tuple[str, ...]]:
+    for region in operation.regions:
+        for block in region:
+            for op in block.operations:
+                yield from _of_operation(op)
+                yield from _of_operations(op.operation)
+
+
+def _of_operation(op: Any) -> Iterator[tuple[str, ...]]:
+    attributes = op.operation.attributes
+    target = str(attributes["call_target_name"]).strip('"') if "call_target_name" in attributes else ""
+    frontend = dict(attributes).get("mhlo.frontend_attributes", "")
+    if "sdy.sharding_rule" in attributes:
+        yield "rule", str(attributes["sdy.sharding_rule"])
+    if op.operation.name == "sdy.sharding_constraint":
+        sharding = str(attributes["sharding"]).removeprefix("#sdy.sharding")
+        if re.search(r"\{[^?]*\}[,\]]", sharding) or '"' in sharding:  # XLA adds open ones before loops
+            yield "constraint", sharding
+    elif target == "Sharding":
+        found = _SHARDING.fullmatch(str(attributes["sdy.sharding"]))
+        yield "constraint", found[1] if found else ""
+    elif op.operation.name in ("sdy.sharding_group", "sdy.propagation_barrier"):
+        yield (op.operation.name, str(attributes[0].attr))
+    elif target.startswith("xla.sdy."):
+        name = {"Sh": "sdy.sharding_group", "Pr": "sdy.propagation_barrier"}[target[8:10]]
+        yield name, str(frontend).partition('"')[2].rstrip('"}')
