@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import StorageError
 from sdybridge.sdy.printer import quote, symbol
 from sdybridge.storage.detection import find_build
-from sdybridge.storage.layouts import CURRENT
+from sdybridge.storage.layouts import BUILDS, CURRENT
 from sdybridge.storage.reader import Symbol, read_value
 
 if TYPE_CHECKING:
@@ -56,11 +56,40 @@ def describe(memory: Memory, address: int, *, build: Build = CURRENT) -> str:
     return quote(value) if isinstance(value, str) else str(value)
 
 
-def summary(memory: Memory, address: int) -> str:
-    """The same for a debugger's list of variables, in which an error must be short."""
-    if address == 0:
-        return "<<NULL ATTRIBUTE>>"
-    try:
-        return describe(memory, address)
-    except StorageError as error:
-        return f"<{error.message}>"
+class Session:
+    """What a debugger has been told, and how it shows an attribute.
+
+    Attributes:
+        build: Whose layouts to read by.
+    """
+
+    def __init__(self) -> None:
+        self.build = CURRENT
+
+    def choose_build(self, name: str) -> str:
+        """Reads by the layouts of the build of that name, if there is a name, and says which that is.
+
+        Raises:
+            StorageError: There is no such build.
+        """
+        if name and name not in BUILDS:
+            raise StorageError(f"there is no build {name!r}; the builds are {', '.join(BUILDS)}")
+        self.build = BUILDS[name] if name else self.build
+        return f"{self.build.name}: {self.build.about}"
+
+    def describe(self, memory: Memory, address: int) -> str:
+        """The attribute at an address as MLIR prints it.
+
+        Raises:
+            StorageError: There is none.
+        """
+        return describe(memory, address, build=self.build)
+
+    def summary(self, memory: Memory, address: int) -> str:
+        """The same for a list of variables, in which an error must be short."""
+        if address == 0:
+            return "<<NULL ATTRIBUTE>>"
+        try:
+            return self.describe(memory, address)
+        except StorageError as error:
+            return f"<{error.message}>"

@@ -4,6 +4,7 @@ It shows Shardy's attributes in variables, when the program has debug informatio
 
     sdy-print ADDRESS    the attribute at an address, also without debug information
     $sdy(ADDRESS)        the same as a string, for conditions and formats
+    sdy-build [NAME]     read by the layouts of another build, such as `newer`
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ if sys.version_info < (3, 11):  # noqa: UP036  (gdb brings a Python of its own)
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # this sdybridge, whatever else is installed
 
 from sdybridge.errors import StorageError
-from sdybridge.storage.debugger import describe, is_handle, is_storage, summary
+from sdybridge.storage.debugger import Session, is_handle, is_storage
 from sdybridge.storage.memory import unreadable
 
 del sys.path[0]  # what else is there is of another Python
 
+_SESSION = Session()
 _USAGE = "usage: sdy-print ADDRESS, where ADDRESS is any expression, such as 0x7fff1230 or *(void**)$rdi"
 
 
@@ -56,9 +58,26 @@ class SdyPrint(gdb.Command):  # type: ignore[misc]
         if not argument.strip():
             raise gdb.GdbError(_USAGE)
         try:
-            gdb.write(describe(InferiorMemory(), _address(gdb.parse_and_eval(argument))) + "\n")
+            gdb.write(_SESSION.describe(InferiorMemory(), _address(gdb.parse_and_eval(argument))) + "\n")
         except (StorageError, gdb.error) as error:
             raise gdb.GdbError(str(error)) from None  # without a traceback
+
+
+class SdyBuild(gdb.Command):  # type: ignore[misc]
+    """sdy-build [NAME]: read attributes by the layouts of the build NAME, or say which those are.
+
+    The builds are current, of released compilers, and newer, of Shardy's main branch.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("sdy-build", gdb.COMMAND_DATA)
+
+    def invoke(self, argument: str, _from_tty: bool) -> None:
+        """Chooses it."""
+        try:
+            gdb.write(_SESSION.choose_build(argument.strip()) + "\n")
+        except StorageError as error:
+            raise gdb.GdbError(str(error)) from None
 
 
 class SdyFunction(gdb.Function):  # type: ignore[misc]
@@ -69,7 +88,7 @@ class SdyFunction(gdb.Function):  # type: ignore[misc]
 
     def invoke(self, value: Any) -> str:
         """The text of the attribute, or of what is wrong, so that a condition does not stop."""
-        return summary(InferiorMemory(), _address(value))
+        return _SESSION.summary(InferiorMemory(), _address(value))
 
 
 class Printer:
@@ -80,7 +99,7 @@ class Printer:
 
     def to_string(self) -> str:
         """The attribute's text."""
-        return summary(InferiorMemory(), _address(self._value))
+        return _SESSION.summary(InferiorMemory(), _address(self._value))
 
 
 def _address(value: Any) -> int:
@@ -106,4 +125,5 @@ find_printer.name = "sdybridge"  # type: ignore[attr-defined]  # what `info pret
 gdb.pretty_printers[:] = [known for known in gdb.pretty_printers if getattr(known, "name", "") != "sdybridge"]
 gdb.pretty_printers.insert(0, find_printer)
 SdyPrint()
+SdyBuild()
 SdyFunction()

@@ -3,6 +3,7 @@
 It shows Shardy's attributes in variables, when the program has debug information, and adds
 
     sdy-print ADDRESS    the attribute at an address, also without debug information
+    sdy-build [NAME]     read by the layouts of another build, such as `newer`
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ if sys.version_info < (3, 11):  # noqa: UP036  (lldb brings a Python of its own)
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # this sdybridge, whatever else is installed
 
 from sdybridge.errors import StorageError
-from sdybridge.storage.debugger import HANDLE, STORAGE, describe, is_storage, summary
+from sdybridge.storage.debugger import HANDLE, STORAGE, Session, is_storage
 from sdybridge.storage.memory import unreadable
 
 del sys.path[0]  # what else is there is of another Python
 
+_SESSION = Session()
 _USAGE = "usage: sdy-print ADDRESS, where ADDRESS is any expression, such as 0x7fff1230 or *(void**)$rdi"
 
 
@@ -62,14 +64,25 @@ def sdy_print(_debugger: Any, argument: str, context: Any, result: Any, _names: 
         result.SetError(value.GetError().GetCString() or f"{argument} has no value")
         return
     try:
-        result.AppendMessage(describe(ProcessMemory(context.GetProcess()), _address(value)))
+        result.AppendMessage(_SESSION.describe(ProcessMemory(context.GetProcess()), _address(value)))
+    except StorageError as error:
+        result.SetError(str(error))
+
+
+def sdy_build(_debugger: Any, argument: str, _context: Any, result: Any, _names: dict[str, Any]) -> None:
+    """sdy-build [NAME]: read attributes by the layouts of the build NAME, or say which those are.
+
+    The builds are current, of released compilers, and newer, of Shardy's main branch.
+    """
+    try:
+        result.AppendMessage(_SESSION.choose_build(argument.strip()))
     except StorageError as error:
         result.SetError(str(error))
 
 
 def summarize(value: Any, _names: dict[str, Any]) -> str:
     """The attribute that a variable holds."""
-    return summary(ProcessMemory(value.GetProcess()), _address(value))
+    return _SESSION.summary(ProcessMemory(value.GetProcess()), _address(value))
 
 
 def _address(value: Any) -> int:
@@ -92,6 +105,8 @@ def _impl(value: Any) -> Any:
 
 def __lldb_init_module(debugger: Any, _names: dict[str, Any]) -> None:
     here = __name__
-    debugger.HandleCommand(f"command script add --overwrite -f {here}.sdy_print sdy-print")
+    for command in ("sdy_print", "sdy_build"):
+        name = command.replace("_", "-")
+        debugger.HandleCommand(f"command script add --overwrite -f {here}.{command} {name}")
     for pattern in (HANDLE, STORAGE):
         debugger.HandleCommand(f"type summary add -F {here}.summarize -x '{pattern}'")

@@ -127,6 +127,11 @@ class _Place(NamedTuple):
         """What the attributes that the field points to may be."""
         return self.field.targets if self.field else ()
 
+    @property
+    def width(self) -> int:
+        """The number of bytes of the field."""
+        return self.field.width if self.field else 0
+
     def at(self, index: int) -> _Place:
         """An element of the field."""
         return self._replace(path=(*self.path, index))
@@ -289,8 +294,8 @@ def _bytes(reader: _Reader, raw: bytes, place: _Place) -> str:
     return reader.array(raw, 1, MOST_CHARACTERS, place).decode("utf-8", "surrogateescape")
 
 
-def _int64(_: _Reader, raw: bytes, __: _Place) -> int:
-    return int.from_bytes(raw[:8], "little", signed=True)
+def _int(_: _Reader, raw: bytes, place: _Place) -> int:
+    return int.from_bytes(raw[: min(8, place.width)], "little", signed=True)
 
 
 def _bool(_: _Reader, raw: bytes, place: _Place) -> bool:
@@ -300,7 +305,7 @@ def _bool(_: _Reader, raw: bytes, place: _Place) -> bool:
 
 
 def _optional_int64(reader: _Reader, raw: bytes, place: _Place) -> int | None:
-    return _int64(reader, raw, place) if _bool(reader, raw[8:], place) else None
+    return _int(reader, raw, place) if _bool(reader, raw[8:], place) else None
 
 
 def _reduction_op(_: _Reader, raw: bytes, place: _Place) -> ReductionOp:
@@ -316,7 +321,9 @@ _READERS: Mapping[Kind, Callable[[_Reader, bytes, _Place], object]] = {
     Kind.ATTRIBUTES: _attributes,
     Kind.INT64S: _int64s,
     Kind.BYTES: _bytes,
-    Kind.INT64: _int64,
+    Kind.INT64: _int,
+    Kind.INT32: _int,
+    Kind.INT16: _int,
     Kind.BOOL: _bool,
     Kind.OPTIONAL_INT64: _optional_int64,
     Kind.REDUCTION_OP: _reduction_op,
@@ -338,6 +345,9 @@ def _build_value(name: str, values: dict[str, object], place: _Place) -> object:
             raise place.error("a mesh is named by a flat symbol reference, and this one is nested")
         return Symbol(str(values["root_reference"]))
     cls = CLASSES[name]
+    missing = set(cls.__match_args__) - set(values) - {"reduction_op"}
+    if missing:
+        raise place.error(f"the layout has no field for {', '.join(sorted(missing))}")
     try:
         return cls(**{field: values[field] for field in cls.__match_args__ if field in values})
     except VerificationError as error:

@@ -117,13 +117,16 @@ class _Writer:
         block = self._allocate(size_of(layout), f"{layout.cls} {_shown(value, name)}")
         self._stored[name, value] = block.address
         fields = _fields(value, name)
-        if fields.get("reduction_op", ReductionOp.SUM) is not ReductionOp.SUM:
-            _require(layout, "reduction_op", self._build)
+        _check_places(fields, layout, self._build)
         for field in layout.fields:
             if field.kind is Kind.ABSTRACT:
                 self._users.setdefault(name, []).append((block, field))
+            elif field.name in fields:
+                self._field(block, field, fields[field.name])
             else:
-                self._field(block, field, fields.get(field.name))
+                at = block.address + field.offset
+                means = "null" if field.kind is Kind.POINTER else "means nothing"
+                self._put(block, at, f"{field.width}s", b"", field.name, means)
         return block.address
 
     def store_records(self) -> None:
@@ -154,7 +157,7 @@ class _Writer:
             case Kind.ATTRIBUTE | Kind.OPTIONAL_ATTRIBUTE:
                 self._attribute(block, at, field.name, value, field.targets)
             case Kind.POINTER:
-                self._pointer(block, at, field.name, value or 0)
+                self._pointer(block, at, field.name, value)
             case Kind.ATTRIBUTES:
                 stored = self._array(block, field, 8 * len(value), len(value))
                 for i, element in enumerate(value):
@@ -184,7 +187,7 @@ class _Writer:
             case Kind.REDUCTION_OP:
                 self._put(block, at, "<I", REDUCTION_OPS.index(value), field.name, value.value)
             case _:
-                self._word(block, at, field.name, value)
+                self._put(block, at, f"{field.width}s", _int_bytes(value, field), field.name, str(value))
 
     def _array(self, block: Block, field: Field, size: int, length: int) -> Block:
         """A pointer and a length, and the room for what they describe; without any, the pointer is null."""
@@ -232,14 +235,24 @@ def _fields(value: object, name: str) -> dict[str, object]:
     return {field: getattr(value, field) for field in cast("Attribute", value).__match_args__}
 
 
-def _require(layout: Layout, name: str, build: Build) -> None:
-    if all(field.name != name for field in layout.fields):
-        raise StorageError(
-            f"the layouts of `{build.name}` have no place for the reduction operator",
-            struct=layout.cls,
-            field=name,
-            help="write the layouts of `newer`",
-        )
+def _check_places(fields: dict[str, object], layout: Layout, build: Build) -> None:
+    """Refuses what the layout has no field for. Without a reduction operator, a reduction is a sum."""
+    places = {field.name for field in layout.fields}
+    for name, value in fields.items():
+        if name not in places and value is not ReductionOp.SUM:
+            raise StorageError(
+                f"the layouts of `{build.name}` have no place for {name}, which is {value}",
+                struct=layout.cls,
+                field=name,
+                help="write the layouts of `newer`" if name == "reduction_op" else None,
+            )
+
+
+def _int_bytes(value: int, field: Field) -> bytes:
+    try:
+        return value.to_bytes(field.width, "little", signed=True)
+    except OverflowError:
+        raise StorageError(f"{field.name} does not fit {field.width} bytes", field=field.name) from None
 
 
 def _shown(value: object, name: str) -> str:

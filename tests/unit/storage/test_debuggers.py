@@ -5,13 +5,18 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.storage.debuggers import run_gdb, run_lldb
 
 from sdybridge.sdy import parse_attribute
-from sdybridge.storage import write_attribute
+from sdybridge.storage import CURRENT, NEWER, write_attribute
 from sdybridge.storage.debugger import is_handle, is_storage
+from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BASE = 0x2000_0000_0000
 DIMENSION = '{"x", "y":(1)2, ?}p1'
@@ -124,6 +129,21 @@ def test_sdy_print_in_lldb(program: list[str]) -> None:
         assert f"(lldb) sdy-print {expression}\n{text}\n" in shown
     for expression, text in list(REFUSED.items())[1:3]:  # a batch ends at its first error
         assert text in run_lldb([*start, f"sdy-print {expression}"], program[0])
+
+
+@pytest.mark.parametrize("run", [run_gdb, run_lldb], ids=["gdb", "lldb"])
+def test_another_build(run: Callable[..., str], program: list[str], tmp_path: Path) -> None:
+    """Layouts without a reduction operator do not show it."""
+    text = '#sdy.sharding<@mesh, [{"x"}], unreduced=max{"y"}>'
+    attr = parse_attribute(text, target=Target.NEWER)
+    (tmp_path / "image").write_bytes(write_attribute(attr, base=BASE, build=NEWER).data)
+    start = ["breakpoint set -n here" if run is run_lldb else "break here", f"run {tmp_path}/image {BASE:#x}"]
+    shows = f"sdy-print {BASE:#x}"
+    shown = run([*start, "sdy-build", shows, "sdy-build newer", shows, "sdy-build other"], program[0])
+    answers = [line for line in shown.splitlines() if line.startswith(("#sdy", "current: ", "newer: "))]
+    about = [f"{build.name}: {build.about}" for build in (CURRENT, NEWER)]
+    assert answers == [about[0], text.replace("max", ""), about[1], text]
+    assert "there is no build 'other'; the builds are current, newer" in shown
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,16 @@ from types import MappingProxyType
 import pytest
 
 from sdybridge.errors import StorageError
-from sdybridge.sdy import AxisRefAttr, ReductionOp, TensorShardingAttr
+from sdybridge.sdy import AxisRefAttr, ReductionOp, SubAxisInfoAttr, TensorShardingAttr
 from sdybridge.storage import (
     BUILDS,
     CURRENT,
     HLO_LAYOUTS,
     NEWER,
+    Build,
     BytesMemory,
     Confidence,
+    Field,
     Kind,
     Layout,
     read_attribute,
@@ -92,7 +94,7 @@ def test_documented_offsets_of_xla() -> None:
 def test_the_reduction_operator_is_in_the_newer_build_only() -> None:
     refs = (AxisRefAttr("x"),)
     attr = TensorShardingAttr("mesh", (), (), refs, ReductionOp.MAX)
-    with pytest.raises(StorageError, match="no place for the reduction operator") as raised:
+    with pytest.raises(StorageError, match=r"no place for reduction_op, which is ReductionOp\.MAX") as raised:
         write_attribute(attr)
     assert (raised.value.struct, raised.value.field) == ("TensorShardingAttr", "reduction_op")
     image = write_attribute(attr, build=NEWER)
@@ -104,17 +106,47 @@ def test_the_reduction_operator_is_in_the_newer_build_only() -> None:
         read_attribute(BytesMemory(image.base, bytes(wrong)), image.base, build=NEWER)
 
 
+def other_build(layout: Layout) -> Build:
+    """The current build with another layout of one class."""
+    return dataclasses.replace(
+        CURRENT, name="other", layouts=MappingProxyType({**CURRENT.layouts, layout.name: layout})
+    )
+
+
 def test_another_build_is_data() -> None:
     """All that has to be said of a build whose axis refs have their fields the other way round."""
     ref = CURRENT.layouts["sdy.axis_ref"]
     abstract, name, info = ref.fields
     turned = (abstract, dataclasses.replace(info, offset=0x08), dataclasses.replace(name, offset=0x10))
-    other = dataclasses.replace(
-        CURRENT,
-        name="other",
-        layouts=MappingProxyType({**CURRENT.layouts, ref.name: dataclasses.replace(ref, fields=turned)}),
-    )
+    other = other_build(dataclasses.replace(ref, fields=turned))
     attr = AxisRefAttr.sub("x", 1, 2)
     image = write_attribute(attr, build=other)
     assert image.data[0x08:0x18] != write_attribute(attr).data[0x08:0x18]
     assert read_attribute(image, image.base, build=other) is attr
+
+
+def test_another_build_with_narrow_and_unknown_fields() -> None:
+    info = CURRENT.layouts["sdy.sub_axis_info"]
+    fields = (
+        info.fields[0],
+        Field(0x08, "pre_size", Kind.INT16),
+        Field(0x0C, "size", Kind.INT32),
+        Field(0x10, "hash", Kind.INT64),
+    )
+    other = other_build(dataclasses.replace(info, fields=fields))
+    attr = SubAxisInfoAttr(-2, 2**31 - 1)
+    image = write_attribute(attr, build=other)
+    assert image.data[0x08:0x18].hex() == "feff0000ffffff7f" + "00" * 8
+    assert read_attribute(image, image.base, build=other) is attr
+    with pytest.raises(StorageError, match="pre_size does not fit 2 bytes"):
+        write_attribute(SubAxisInfoAttr(2**15, 1), build=other)
+
+
+def test_another_build_that_lacks_a_field() -> None:
+    info = CURRENT.layouts["sdy.sub_axis_info"]
+    other = other_build(dataclasses.replace(info, fields=info.fields[:2]))
+    with pytest.raises(StorageError, match="have no place for size, which is 2"):
+        write_attribute(SubAxisInfoAttr(1, 2), build=other)
+    image = write_attribute(SubAxisInfoAttr(1, 2))
+    with pytest.raises(StorageError, match="the layout has no field for size"):
+        read_attribute(image, image.base, build=other)
