@@ -45,6 +45,7 @@ class Model:
     """Where the parts of the model live on one mesh."""
 
     mesh: AbstractMesh
+    has_manual_mlp: bool = False
 
     def constrain(self, x: jax.Array, *spec: object) -> jax.Array:
         """`x`, pinned to a layout with one entry per dimension."""
@@ -86,8 +87,25 @@ class Model:
 
     def mlp(self, weights: Weights, x: jax.Array) -> jax.Array:
         """Gated MLP; the hidden dimension is spread over `tensor`."""
+        if self.has_manual_mlp:
+            return self.manual_mlp(weights, x)
         hidden = jax.nn.silu(x @ weights["gate"]) * (x @ weights["up"])
         return self.constrain(hidden, BATCH_AXES, P.UNCONSTRAINED, "tensor") @ weights["down"]
+
+    def manual_mlp(self, weights: Weights, x: jax.Array) -> jax.Array:
+        """The same, where each device along `tensor` computes its part, and the parts are summed."""
+
+        def part(x: jax.Array, gate: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+            return lax.psum((jax.nn.silu(x @ gate) * (x @ up)) @ down, "tensor")
+
+        return jax.shard_map(
+            part,
+            mesh=self.mesh,
+            in_specs=(P(), P(None, "tensor"), P(None, "tensor"), P("tensor", None)),
+            out_specs=P(),
+            axis_names={"tensor"},
+            check_vma=False,
+        )(x, weights["gate"], weights["up"], weights["down"])
 
     def loss(self, parameters: Parameters, tokens: jax.Array) -> jax.Array:
         """Mean cross entropy of the next token."""
@@ -121,15 +139,16 @@ def split_devices(devices: int) -> tuple[int, int, int]:
     return 1 << bits // 3, 1 << (bits + 1) // 3, devices >> bits // 3 >> (bits + 1) // 3
 
 
-def build(layers: int = 2, devices: int = 128) -> str:
+def build(layers: int = 2, devices: int = 128, *, has_manual_mlp: bool = False) -> str:
     """The module's text.
 
     Args:
         layers: Number of transformer layers; the text grows by about 54 KB for each.
         devices: Size of the mesh, a power of two from 1 to 512.
+        has_manual_mlp: Whether the MLP of each layer is a manual computation over `tensor` (`shard_map`).
     """
     mesh = AbstractMesh(split_devices(devices), ("data", "fsdp", "tensor"))
-    model = Model(mesh)
+    model = Model(mesh, has_manual_mlp)
 
     def training_step(
         parameters: Parameters, mean: Parameters, spread: Parameters, tokens: jax.Array
@@ -164,8 +183,9 @@ def main() -> None:
     )
     parser.add_argument("--layers", type=int, default=2, help="transformer layers (default: %(default)s)")
     parser.add_argument("--devices", type=int, default=128, help="devices of the mesh (default: %(default)s)")
+    parser.add_argument("--manual-mlp", action="store_true", help="the MLP is a manual computation")
     arguments = parser.parse_args()
-    print(build(arguments.layers, arguments.devices), end="")
+    print(build(arguments.layers, arguments.devices, has_manual_mlp=arguments.manual_mlp), end="")
 
 
 if __name__ == "__main__":

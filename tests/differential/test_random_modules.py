@@ -9,6 +9,7 @@ from tests.differential.comparison import expect_same_module
 from tests.differential.oracle import frontend, pipeline
 from tests.differential.oracle.isolation import Crash, Rejected, run_isolated
 from tests.differential.oracle.shardings import export_shardings
+from tests.differential.random_computations import random_computations
 from tests.differential.random_modules import random_module
 from tests.differential.reference import ReferenceModule
 
@@ -18,6 +19,7 @@ from sdybridge.modules import ConstraintForm, export_module
 MODULES = 200
 MODULES_THROUGH_HLO = 100
 MODULES_THROUGH_PIPELINE = 40
+MODULES_WITH_COMPUTATIONS = 100
 
 FEATURES = (
     "mesh<[", "device_ids", '@"odd mesh"', "@maximal_mesh, []", "#alias0", '// unbalanced "', ":(1)", "?}",
@@ -113,3 +115,17 @@ def signature(instructions: list[frontend.Instruction]) -> collections.Counter[t
 
 def is_single(text: str) -> bool:
     return text.count("{") - text.count("last_tile_dims={") == 2
+
+
+@pytest.mark.parametrize("first_seed", [3000, None], ids=["fixed", "fresh"])
+def test_same_pipeline_of_computations(first_seed: int | None, fresh_seed: int) -> None:
+    """The same for manual computations."""
+    seeds = seeds_from(first_seed, fresh_seed, MODULES_WITH_COMPUTATIONS)
+    texts = [random_computations(seed) for seed in seeds]
+    compared = 0
+    for seed, pair in zip(seeds, pipeline.export_modules(texts), strict=True):
+        if isinstance(pair, pipeline.ExportedModule):
+            ours = export(pair.sdy_text, seed)
+            expect_same_module(ours, pair.mhlo_text, what=f"pipeline of computations of seed {seed}")
+            compared += 1
+    assert compared >= 0.8 * len(seeds)

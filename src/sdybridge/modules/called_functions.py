@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from sdybridge.modules.computations import Computation, ManualScope
 
-_CALL = re.compile(rf"(?:(?<![\w.$\-])(?:func\.)?call{TRIVIA}|\bcallee{TRIVIA}={TRIVIA})({SYMBOL})")
+_CALL = re.compile(rf"call(?:ee{TRIVIA}=)?+{TRIVIA}({SYMBOL})")
+_BEFORE_CALL = frozenset({"", " ", "\t", "\n", ".", "{", ",", "}", ")", "="})
 _FUNCTION = re.compile(
     rf"func\.func(?![\w.$\-]){TRIVIA}(?:(?P<visibility>public|private|nested)(?![\w.$\-]){TRIVIA})?"
     rf"(?P<symbol>{SYMBOL}){TRIVIA}(?=\()"
@@ -132,10 +133,14 @@ def _calls(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Each call of a symbol, outside strings and comments: where that stands, and the symbol."""
     code = start
     for hit in _CALL.finditer(text, start, end):
-        if hit.start() >= code:
-            code = next_code(text, code, hit.start())
-            if code == hit.start():
-                yield hit.start(1), hit[1]
+        at = hit.start()
+        if at < code or text[at - 1 : at] not in _BEFORE_CALL:
+            continue
+        if text[at - 1 : at] == "." and not text.endswith("func.", 0, at):
+            continue
+        code = next_code(text, code, at)
+        if code == at:
+            yield hit.start(1), hit[1]
 
 
 def _functions(text: str) -> Iterator[CalledFunction]:

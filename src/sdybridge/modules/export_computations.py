@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import ConversionError, ParseError
 from sdybridge.modules.called_functions import CalledFunction, find_called_functions, rename_calls
 from sdybridge.modules.computations import Computation, find_computations
-from sdybridge.modules.lexer import BARE_ID, STRING, parse_error
+from sdybridge.modules.lexer import STRING, SYMBOL, parse_error, symbol_name, unescape
 from sdybridge.modules.manual_calls import call_of
 from sdybridge.modules.meshes import find_scopes
 from sdybridge.modules.missing_shardings import add_shardings
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.sites import Site
 
 _DEFINED = re.compile(
-    rf"(?:func\.func|sdy\.mesh|module)\s++(?:(?:public|private|nested)\s++)?@({BARE_ID}|{STRING})"
+    rf"(?:func\.func|sdy\.mesh|module)\s++(?:(?:public|private|nested)\s++)?({SYMBOL})"
     rf"|sym_name\s*+=\s*+({STRING})"
 )
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*+")
@@ -72,12 +72,13 @@ class ComputationExport:
         self._scopes = find_scopes(text)
         self._functions: dict[int, list[str]] = defaultdict(list)  # by the number of the module
         self._numbers: dict[str, int] = {}
-        self._symbols: set[str] = set()
+        self._symbols: dict[str, frozenset[str]] = {}
         functions = sorted(self.called.values(), key=lambda f: f.start)
         for function in functions:
             for i, scope in enumerate(function.scopes):
                 stem = function.symbol[1:].strip('"')
                 function.names[scope] = self.new_symbol(stem) if i else function.symbol
+        self._has_copies = any(len(function.scopes) > 1 for function in functions)
         last = code_end(text)
         stops: list[tuple[int, CalledFunction | int]] = [(f.start, f) for f in functions if f.scopes[0]]
         stops += [(min(scope.end - 1, last), i) for i, scope in enumerate(self._scopes)]
@@ -137,19 +138,27 @@ class ComputationExport:
 
     def new_symbol(self, stem: str) -> str:
         """A symbol that the text does not have, with its `@`."""
-        if not self._numbers:
-            self._symbols.update(hit[1] or hit[2] for hit in _DEFINED.finditer(self.export.text))
         while True:
             number = self._numbers.get(stem, -1)
             self._numbers[stem] = number + 1
             name = stem if number < 0 else f"{stem}_{number}"
-            symbol = name if _SYMBOL.fullmatch(name) else f'"{name}"'
-            if symbol not in self._symbols and f'"{name}"' not in self._symbols:
-                self._symbols.add(symbol)
-                return f"@{symbol}"
+            if name not in self._taken(stem):
+                return f"@{name}" if _SYMBOL.fullmatch(name) else f'@"{name}"'
+
+    def _taken(self, stem: str) -> frozenset[str]:
+        """The symbols that start like this and are defined already."""
+        if stem not in self._symbols:
+            text = self.export.text
+            found = _DEFINED.finditer(text) if f"@{stem}" in text or f'"{stem}' in text else ()
+            names = (symbol_name(hit[1]) if hit[1] else unescape(hit[2]) for hit in found)
+            self._symbols[stem] = frozenset(name for name in names if name.startswith(stem))
+        return self._symbols[stem]
 
     def add_function(self, about: Computation, head: str, body: str, scope: ManualScope | None) -> None:
-        """Let a function end the module: its head, and its body, in which `scope` is manual."""
+        """Let a function end the module: its head, and its body, in which `scope` is manual.
+
+        The head has all its shardings.
+        """
         shift = len(about.indent) - len(self._indent_at(about.operation.start))
         body = re.sub(rf"\n {{{shift}}}", "\n", body) if shift > 0 else body
         self.append_function(about.operation.start, head, body, scope, about.inside)
@@ -158,15 +167,19 @@ class ComputationExport:
         self, at: int, head: str, body: str, scope: ManualScope | None, original: Span
     ) -> None:
         """The same, with a body of any making that stands for the `original`."""
-        indent = self._indent_at(at)
-        function = f"{indent}{head} {{{body.rstrip()}\n{indent}}}\n"
+        body = f"{body.rstrip()}\n"
         if scope:
-            function = self.with_shardings(function, scope, original)
-        self._functions[self._module_at(at)].append(function)
+            body = self.with_shardings(body, scope, original)
+        indent = self._indent_at(at)
+        self._functions[self._module_at(at)].append(f"{indent}{head} {{{body}{indent}}}\n")
 
     def _indent_at(self, at: int) -> str:
         """The white space before a function of the module around an offset."""
         return "  " if self._module_at(at) else ""
+
+    def missing(self, of_type: str, scope: ManualScope | None, at: int) -> str | None:
+        """The entry for a value of this type without a sharding; None where it needs none."""
+        return self.export.replicated([of_type], scope, at) if scope else None
 
     def with_shardings(self, text: str, scope: ManualScope, original: Span) -> str:
         """Text in which `scope` is manual, where every operation and value without a sharding gets one.
@@ -200,7 +213,8 @@ class ComputationExport:
         export, frame = self.export, self._frames.pop()
         scope = export.scope
         body = export.finish(frame.end, frame.outside)
-        body = rename_calls(body, self.called, scope)
+        if self._has_copies:
+            body = rename_calls(body, self.called, scope)
         if isinstance(frame.about, Computation):
             call, renamed = call_of(self, frame.about, scope, body)
             export.append(call, renamed)

@@ -153,18 +153,23 @@ def _call_named(
     axes = scope.axes if scope else ()
     _convert(work, computation)
     symbol = work.new_symbol(computation.symbol)
-    ins = computation.parameters.get("in_shardings")
     outs = computation.parameters.get("out_shardings")
-    arguments = [before + after for before, after, _ in computation.arguments()]
-    if ins:
-        arguments = [
-            f"{before} {{{export.attribute(sharding, at, axes)}}}{after}"
-            for (before, after, _), sharding in zip(computation.arguments(), ins.value.shardings, strict=True)
-        ]
+    ins = computation.parameters.get("in_shardings")
+    inputs = []
+    for k, (before, after, of_type) in enumerate(computation.arguments()):
+        entry = (
+            export.attribute(ins.value.shardings[k], at, axes) if ins else work.missing(of_type, scope, at)
+        )
+        inputs.append(f"{before}{f' {{{entry}}}' if entry else ''}{after}")
     left, right = operation.signature_types
     types = [text[span.start : span.end] for span in right or ()]
-    arrow = f" -> {_listed(types)}" if types else ""
-    work.add_function(computation, f"func.func private {symbol}({', '.join(arguments)}){arrow}", body, scope)
+    outputs = [
+        f"{of_type} {{{entry}}}" if (entry := work.missing(of_type, scope, at)) else of_type
+        for of_type in types
+    ]
+    listed = _listed(outputs) if outputs == types else f"({', '.join(outputs)})"
+    arrow = f" -> {listed}" if types else ""
+    work.add_function(computation, f"func.func private {symbol}({', '.join(inputs)}){arrow}", body, scope)
     entries = [
         text[entry.span.start : entry.span.end]
         for entry in operation.entries

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
+from sdybridge.modules.body_lines import add_to_lines
 from sdybridge.modules.lexer import back_over_trivia, skip_trivia
-from sdybridge.modules.reader import parse_operations
+from sdybridge.modules.reader import parse_one, parse_operations
 from sdybridge.modules.result_types import result_types
 from sdybridge.modules.splice import splice
 from sdybridge.source import Source
@@ -41,6 +42,17 @@ def add_shardings(text: str, attribute: Attribute) -> str:
     >>> print(add_shardings("%0 = a.b %x : i32", lambda types: f"s = {len(types)}"))
     %0 = a.b %x {s = 1} : i32
     """
+    lines = add_to_lines(text, lambda line: _entry_of(line, attribute)) if text.endswith("\n") else None
+    return _add_to_operations(text, attribute) if lines is None else lines
+
+
+def _entry_of(line: str, attribute: Attribute) -> str | None:
+    """The entry for the operation on one line, of which the regions may be missing."""
+    types = result_types(parse_one(Source(line), skip_trivia(line, 0)), {})
+    return None if types is None else attribute(types)
+
+
+def _add_to_operations(text: str, attribute: Attribute) -> str:
     edits: list[Edit] = []
     for operation in parse_operations(Source(text)).walk():
         name = operation.full_name
