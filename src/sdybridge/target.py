@@ -13,11 +13,15 @@ class Target(enum.Enum):
             dropped on export, and a maximal sharding's proto carries its dimensions.
         CURRENT: Today's releases (as in jaxlib 0.10.2). The default everywhere.
         NEWER: XLA's development branch: unreduced shardings carry a reduction operator.
+        NAMED: Today's releases with the option `xla_enable_hlo_sharding_v3`: export keeps the mesh and its
+            axes, in the third form of XLA's shardings, where it makes a device grid otherwise. All else is
+            as for `CURRENT`.
     """
 
     CLASSIC = "classic"
     CURRENT = "current"
     NEWER = "newer"
+    NAMED = "named"
 
     __hash__ = object.__hash__  # members are singletons, and conversions are cached by them
 

@@ -17,4 +17,5 @@ from sdybridge.bridge.losses import Loss as Loss
 from sdybridge.bridge.losses import LossKind as LossKind
 from sdybridge.bridge.losses import export_losses as export_losses
 from sdybridge.bridge.mesh_inference import infer_mesh as infer_mesh
+from sdybridge.bridge.named_form import to_v3_sharding as to_v3_sharding
 from sdybridge.bridge.ordered_axes import get_ordered_axis_refs as get_ordered_axis_refs

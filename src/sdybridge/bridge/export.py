@@ -17,6 +17,7 @@ import math
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge.coexistence import grid_by_coordinates
+from sdybridge.bridge.named_export import export_named
 from sdybridge.bridge.ordered_axes import full_axes, get_ordered_axis_refs
 from sdybridge.errors import ConversionError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType, ReductionOp, TileAssignment
@@ -48,8 +49,9 @@ def convert_to_hlo_sharding(
         target: Whose conventions to follow; see `Target`.
 
     Returns:
-        The HLO sharding. Its first r tile dims count the shards along each tensor dimension; trailing
-        ones hold the manual, unreduced and replicated devices, in this order.
+        The HLO sharding. For `Target.NAMED` it is over the same mesh. Else it is over a device grid, whose
+        first r tile dims count the shards along each tensor dimension; trailing ones hold the manual,
+        unreduced and replicated devices, in this order.
 
     Raises:
         VerificationError: The sharding is not valid on the mesh, or the mesh is not known.
@@ -141,6 +143,8 @@ def _convert(
 ) -> HloSharding:
     if not mesh.axes:
         verify_for_export(sharding, mesh)
+        if target is Target.NAMED:
+            return export_named(sharding, mesh, ())
         if mesh.device_ids:
             return HloSharding.assign_device(mesh.device_ids[0])
         return HloSharding.replicate()
@@ -151,6 +155,8 @@ def _convert(
         )
     manual = _manual_refs(manual_axes, mesh)
     verify_sharding(sharding, mesh, manual_axes=manual_axes)
+    if target is Target.NAMED:
+        return export_named(sharding, mesh, manual)
     if len(manual) == len(mesh.axes):
         return HloSharding.manual()
     return _with_reduction_op(_tiled(sharding, mesh, manual, target), sharding, target)

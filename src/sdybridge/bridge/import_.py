@@ -19,6 +19,7 @@ from sdybridge.bridge.import_errors import (
     single_device,
     unknown_rank,
 )
+from sdybridge.bridge.named_import import dims_of, manual_axes_of, own_mesh, refs_of
 from sdybridge.hlo import OpShardingType
 from sdybridge.sdy import AxisRefAttr, DimensionShardingAttr, MeshAttr, ReductionOp, TensorShardingAttr
 from sdybridge.target import Target
@@ -26,7 +27,7 @@ from sdybridge.target import Target
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sdybridge.hlo import HloSharding
+    from sdybridge.hlo import HloSharding, NamedSharding
 
 _MANUAL = OpShardingType.MANUAL
 _MAXIMAL = OpShardingType.MAXIMAL
@@ -40,7 +41,7 @@ _OPEN = DimensionShardingAttr(is_closed=False)
 
 def convert_to_sdy_sharding(
     hlo_sharding: HloSharding,
-    mesh: MeshAttr,
+    mesh: MeshAttr | None = None,
     *,
     rank: int | None = None,
     mesh_name: str | None = "mesh",
@@ -56,14 +57,14 @@ def convert_to_sdy_sharding(
 
     Args:
         hlo_sharding: The sharding of one tensor, with as many devices as the mesh if it is tiled. A tiling
-            of one device reads as replicated.
-        mesh: The mesh to use the axes of.
+            of one device reads as replicated. One over a named mesh keeps all that it says.
+        mesh: The mesh to use the axes of. A named mesh, if it is another one, is written inline instead.
         rank: The rank of the tensor. Tiled shardings and single devices know it.
-        mesh_name: The name that the result refers to the mesh by; None writes the mesh inline.
+        mesh_name: The name that the result refers to `mesh` by; None writes the mesh inline.
         device_id_to_maximal_mesh_name: For a single device, the name of the mesh that stands for it; by
             default `maximal_mesh_N`.
         open_dims: Whether propagation may shard the dimensions further. An unknown sharding is open always,
-            a single device never.
+            a single device never, and a named sharding says it of each dimension.
         target: Whose conventions to follow. `CLASSIC` lists the axes of replicated tile dims as
             `replicated={...}`, later ones leave them out; `NEWER` keeps the reduction of unreduced axes.
         list_replicated_axes: Whether to list them, whatever the target does.
@@ -90,7 +91,9 @@ def convert_to_sdy_sharding(
     kind = hlo_sharding._kind
     if kind is _MAXIMAL:
         return _single_device(hlo_sharding, mesh_name, device_id_to_maximal_mesh_name)
-    check_mesh(hlo_sharding, mesh)
+    if hlo_sharding._named is not None:
+        return _named(hlo_sharding, hlo_sharding._named, mesh, mesh_name, rank, open_dims, target)
+    mesh = check_mesh(hlo_sharding, mesh)
     mesh_or_ref = mesh if mesh_name is None else mesh_name
     if kind is not _OTHER:
         if rank is None:
@@ -115,10 +118,38 @@ def convert_to_sdy_sharding(
     )
 
 
-def get_manual_axes(hlo_sharding: HloSharding, mesh: MeshAttr) -> tuple[str, ...]:
+def _named(
+    hlo_sharding: HloSharding,
+    named: NamedSharding,
+    mesh: MeshAttr | None,
+    mesh_name: str | None,
+    rank: int | None,
+    open_dims: bool,
+    target: Target,
+) -> TensorShardingAttr:
+    """A sharding over a named mesh with axes, or over none, where `mesh` will do."""
+    own = own_mesh(hlo_sharding) or (MeshAttr() if mesh is None else check_mesh(hlo_sharding, mesh))
+    if rank is not None:
+        check_rank(hlo_sharding, rank)
+    dims = dims_of(named)
+    if not dims:
+        if rank is None:
+            raise unknown_rank(hlo_sharding)
+        dims = (_OPEN if open_dims else _CLOSED,) * rank
+    return TensorShardingAttr(
+        mesh_name if own is mesh and mesh_name is not None else own,
+        dims,
+        refs_of(named.replicated_axes, named.mesh),
+        refs_of(named.unreduced_axes, named.mesh),
+        _reduction_op(hlo_sharding, target),
+    )
+
+
+def get_manual_axes(hlo_sharding: HloSharding, mesh: MeshAttr | None = None) -> tuple[str, ...]:
     """The axes of `mesh`, in its order, that `hlo_sharding` says are handled by a manual computation.
 
-    They are what `convert_to_hlo_sharding` takes as `manual_axes`. For `{manual}` they are all axes.
+    They are what `convert_to_hlo_sharding` takes as `manual_axes`. For `{manual}` they are all axes. A
+    sharding over a named mesh names its own.
 
     Raises:
         ConversionError: As `convert_to_sdy_sharding`.
@@ -133,7 +164,9 @@ def get_manual_axes(hlo_sharding: HloSharding, mesh: MeshAttr) -> tuple[str, ...
     check_is_leaf(hlo_sharding)
     if hlo_sharding._kind is _MAXIMAL:
         return ()
-    check_mesh(hlo_sharding, mesh)
+    if hlo_sharding._named is not None:
+        return manual_axes_of(hlo_sharding, hlo_sharding._named)
+    mesh = check_mesh(hlo_sharding, mesh)
     if hlo_sharding._kind is _MANUAL:
         return mesh.axis_names
     if _MANUAL not in hlo_sharding._subgroup_types:

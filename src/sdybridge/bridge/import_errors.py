@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.bridge.grid_axes import subgroup_types
 from sdybridge.bridge.local_mesh import local_mesh
+from sdybridge.bridge.named_import import tensor_rank
 from sdybridge.errors import ConversionError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType
 from sdybridge.hlo.checks import as_int, cropped
@@ -18,12 +19,17 @@ _SHOWN_DEVICES = 64
 """The most device ids that a help line spells out."""
 
 
-def check_is_leaf(hlo_sharding: HloSharding) -> None:
-    """Raise unless this is the sharding of one tensor."""
+def check_is_hlo(hlo_sharding: HloSharding) -> None:
+    """Raise unless this is an HLO sharding."""
     if not isinstance(hlo_sharding, HloSharding):
         raise VerificationError(
             f"hlo_sharding must be an HloSharding, got {type(hlo_sharding).__name__}", rule="hlo-sharding"
         )
+
+
+def check_is_leaf(hlo_sharding: HloSharding) -> None:
+    """Raise unless this is the sharding of one tensor."""
+    check_is_hlo(hlo_sharding)
     if hlo_sharding._kind is OpShardingType.TUPLE:
         raise ConversionError(
             "a Shardy sharding is that of one tensor, but this is the sharding of a tuple",
@@ -32,22 +38,24 @@ def check_is_leaf(hlo_sharding: HloSharding) -> None:
         )
 
 
-def check_mesh(hlo_sharding: HloSharding, mesh: MeshAttr) -> None:
-    """Raise unless `mesh` has the devices of `hlo_sharding`."""
+def check_mesh(hlo_sharding: HloSharding, mesh: MeshAttr | None) -> MeshAttr:
+    """The mesh; raise unless it has the devices of `hlo_sharding`."""
     if type(mesh) is not MeshAttr:
-        raise VerificationError(f"mesh must be a MeshAttr, got {type(mesh).__name__}", rule="mesh")
+        help = "only a sharding over a named mesh has its own" if mesh is None else None  # noqa: A001
+        raise VerificationError(f"mesh must be a MeshAttr, got {type(mesh).__name__}", rule="mesh", help=help)
     if mesh.is_maximal:
         raise ConversionError(
             f"the mesh stands for the single device {mesh.maximal_device_id}, but {cropped(hlo_sharding)} "
             "does not place the tensor on a single device",
             help="pass a mesh with axes",
         )
-    if hlo_sharding._kind is OpShardingType.OTHER and hlo_sharding.num_devices not in (1, mesh.total_size):
+    if hlo_sharding.type is OpShardingType.OTHER and hlo_sharding.num_devices not in (1, mesh.total_size):
         raise ConversionError(
             f"the sharding is on {hlo_sharding.num_devices} devices, the mesh has {mesh.total_size}",
             notes=_sides(hlo_sharding, mesh),
             help=_mesh_that_can(hlo_sharding),
         )
+    return mesh
 
 
 def single_device(hlo_sharding: HloSharding) -> int:
@@ -65,9 +73,10 @@ def check_rank(hlo_sharding: HloSharding, rank: int) -> None:
     """Raise unless `rank` is one, and that of the grid if there is a grid."""
     if type(rank) is not int or rank < 0:
         rank = as_int(rank, "rank", low=0)
-    if hlo_sharding._kind is OpShardingType.OTHER and hlo_sharding.data_rank != rank:
+    own = tensor_rank(hlo_sharding)
+    if own not in (None, rank):
         raise VerificationError(
-            f"{cropped(hlo_sharding)} tiles tensors of rank {hlo_sharding.data_rank}, not of rank {rank}",
+            f"{cropped(hlo_sharding)} tiles tensors of rank {own}, not of rank {rank}",
             rule="sharding-rank",
         )
 

@@ -29,7 +29,7 @@ _KEPT_TYPES = frozenset({_MANUAL, _UNREDUCED, OpShardingType.REPLICATED})
 
 def import_losses(
     hlo_sharding: HloSharding,
-    mesh: MeshAttr,
+    mesh: MeshAttr | None = None,
     *,
     open_dims: bool = False,
     target: Target = Target.CURRENT,
@@ -59,8 +59,10 @@ def import_losses(
     return tuple(_losses(hlo_sharding, mesh, open_dims, target))
 
 
-def _losses(hlo_sharding: HloSharding, mesh: MeshAttr, open_dims: bool, target: Target) -> Iterator[Loss]:
-    kind = hlo_sharding.type
+def _losses(
+    hlo_sharding: HloSharding, mesh: MeshAttr | None, open_dims: bool, target: Target
+) -> Iterator[Loss]:
+    kind, named = hlo_sharding.type, hlo_sharding.named_sharding
     manual = get_manual_axes(hlo_sharding, mesh)  # raises where there is no import
     for i, entry in enumerate(hlo_sharding.metadata):
         detail = " ".join(
@@ -72,14 +74,19 @@ def _losses(hlo_sharding: HloSharding, mesh: MeshAttr, open_dims: bool, target: 
         yield Loss(LossKind.SHARD_GROUP, ("shard_group",), str(hlo_sharding.shard_group))
     if manual or kind is _MANUAL:
         detail = ", ".join(f'"{name}"' for name in manual)
-        yield Loss(LossKind.MANUAL, ("subgroup_types",) if kind is _OTHER else (), detail)
+        path: tuple[str, ...] = ("subgroup_types",) if kind is _OTHER else ()
+        yield Loss(LossKind.MANUAL, ("manual_axes",) if named else path, detail)
     if kind is _UNKNOWN:
         yield Loss(LossKind.UNKNOWN, (), "unknown")
-    if kind is _UNREDUCED and not mesh.axes:
+    if kind is _UNREDUCED and mesh is not None and not mesh.axes and not named:
         yield Loss(LossKind.UNREDUCED, (), "unreduced")
     if hlo_sharding.has_unreduced and hlo_sharding.reduction_op.name != "SUM" and target is not Target.NEWER:
         yield Loss(LossKind.REDUCTION_OP, ("reduction_op",), hlo_sharding.reduction_op.name.lower())
-    if kind is _OTHER:
+    if named is not None:
+        if not named.dim_shardings and kind is not _MAXIMAL:
+            yield Loss(LossKind.CHOSEN_OPENNESS, ("dim_shardings",), "open" if open_dims else "closed")
+        return
+    if kind is _OTHER and mesh is not None:
         yield from _grid_losses(hlo_sharding, mesh, manual)
     if kind not in (_MAXIMAL, _UNKNOWN) and (kind is not _OTHER or hlo_sharding.data_rank):
         yield Loss(LossKind.CHOSEN_OPENNESS, ("dim_shardings",), "open" if open_dims else "closed")

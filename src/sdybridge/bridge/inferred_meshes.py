@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sdybridge.bridge.grid_axes import subgroup_types
 from sdybridge.bridge.import_ import convert_to_sdy_sharding, get_manual_axes
 from sdybridge.bridge.import_errors import check_is_leaf
+from sdybridge.bridge.named_import import own_mesh
 from sdybridge.errors import ConversionError
 from sdybridge.hlo import OpShardingType
 from sdybridge.hlo.checks import cropped
@@ -43,33 +44,39 @@ class InferredMeshes:
         #sdy.sharding<@mesh, [{"_axis_0"}, {}]> #sdy.sharding<@maximal_mesh_3, []>
     """
 
-    __slots__ = ("_default", "_names", "_single_devices", "meshes")
+    __slots__ = ("_default", "_names", "_own_names", "_single_devices", "meshes")
 
     def __init__(
         self,
         meshes: Mapping[str, MeshAttr],
         names: Mapping[Grid, str],
+        own_names: Mapping[MeshAttr, str],
         single_devices: Mapping[int, str],
         default: str | None,
     ) -> None:
         self.meshes = meshes
         self._names = names
+        self._own_names = own_names
         self._single_devices = single_devices
         self._default = default
 
     def mesh_name(self, hlo_sharding: HloSharding) -> str | None:
         """The name of the mesh that the sharding of one tensor is on.
 
-        Those without tiles are on the first mesh with axes. None if there is none: nothing needs one.
+        Those over a named mesh are on that one, those without tiles on the first mesh with axes. None if
+        there is none: nothing needs one.
 
         Raises:
             ConversionError: The sharding was not among those that the meshes were made for.
         """
         check_is_leaf(hlo_sharding)
         name = self._default
-        if hlo_sharding._device is not None:
+        own = own_mesh(hlo_sharding)
+        if own is not None:
+            name = self._own_names.get(own)
+        elif hlo_sharding._device is not None:
             name = self._single_devices.get(hlo_sharding._device)
-        elif hlo_sharding._kind is OpShardingType.OTHER and hlo_sharding.num_devices > 1:
+        elif hlo_sharding._kind is OpShardingType.OTHER and hlo_sharding._tiles.num_elements > 1:
             name = self._names.get((hlo_sharding._tiles, subgroup_types(hlo_sharding)))
         else:
             return self._default

@@ -98,13 +98,14 @@ def export_losses(
 
 def _losses(sharding: TensorShardingAttr, mesh: MeshAttr, target: Target) -> Iterator[Loss]:
     used: list[str] = []
+    is_named = target is Target.NAMED
     for i, dim in enumerate(sharding.dim_shardings):
         used += [ref.stripped for ref in dim.axes]
-        if not dim.is_closed:
+        if not dim.is_closed and not is_named:
             yield Loss(LossKind.OPENNESS, ("dim_shardings", i), dim.stripped)
         if dim.priority is not None:
             yield Loss(LossKind.PRIORITY, ("dim_shardings", i), f"p{dim.priority}")
-    for i, ref in enumerate(sharding.replicated_axes):
+    for i, ref in enumerate(() if is_named else sharding.replicated_axes):
         yield Loss(LossKind.EXPLICIT_REPLICATION, ("replicated_axes", i), ref.stripped)
     for i, ref in enumerate(sharding.unreduced_axes):
         if target is Target.CLASSIC:
@@ -113,6 +114,8 @@ def _losses(sharding: TensorShardingAttr, mesh: MeshAttr, target: Target) -> Ite
             used.append(ref.stripped)
     if sharding.unreduced_axes and sharding.reduction_op.name != "SUM" and target is not Target.NEWER:
         yield Loss(LossKind.REDUCTION_OP, ("reduction_op",), sharding.reduction_op.name.lower())
+    if is_named:
+        return
     if used:
         yield Loss(LossKind.AXIS_NAMES, (), ", ".join(used))
     if mesh.axes and mesh.device_ids and not used:

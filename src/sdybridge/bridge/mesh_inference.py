@@ -17,6 +17,7 @@ from sdybridge.bridge.import_ import maximal_mesh_name
 from sdybridge.bridge.import_errors import check_is_leaf, single_device
 from sdybridge.bridge.inferred_meshes import InferredMeshes
 from sdybridge.bridge.local_mesh import axis_sizes, local_mesh
+from sdybridge.bridge.named_import import own_mesh
 from sdybridge.bridge.positions import sort_groups
 from sdybridge.errors import VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType
@@ -54,7 +55,7 @@ def infer_mesh(
             axes is that all of them are unreduced.
 
     Returns:
-        The meshes, and which one each sharding is on.
+        The meshes, and which one each sharding is on. Shardings over named meshes stay on those.
 
     Raises:
         ConversionError: A sharding is on devices that no mesh has: it lists one twice or not at all, or
@@ -72,18 +73,22 @@ def infer_mesh(
     Source: the import of shardings in xla's
     `service/spmd/shardy/stablehlo_round_trip/stablehlo_import.cc`.
     """
+    leaves = tuple(_leaves(shardings))
     known = _known_meshes(mesh, mesh_name)
+    own_names = _name_own_meshes(leaves, known, mesh_name)
     made: list[_MadeMesh] = []
     places: dict[tuple[TileAssignment, Types], str | _MadeMesh] = {}
     devices: set[int] = set()
     needs_axes = False
-    for leaf in _leaves(shardings):
+    for leaf in leaves:
         kind = leaf._kind
+        if own_mesh(leaf) is not None:
+            continue
         if kind is OpShardingType.MAXIMAL:
             devices.add(single_device(leaf))
         elif kind is OpShardingType.UNREDUCED:
             needs_axes = True
-        elif kind is OpShardingType.OTHER and leaf.num_devices > 1:
+        elif kind is OpShardingType.OTHER and leaf._tiles.num_elements > 1:
             key = (leaf._tiles, subgroup_types(leaf))
             if key not in places:
                 places[key] = _place(*key, known, made)
@@ -105,7 +110,20 @@ def infer_mesh(
             meshes[single[device]] = MeshAttr.maximal(device)
     names = {key: place if isinstance(place, str) else place.name for key, place in places.items()}
     default = next(iter([*with_axes, *[one.name for one in made]]), None)
-    return InferredMeshes(meshes, names, single, default)
+    return InferredMeshes(meshes, names, own_names, single, default)
+
+
+def _name_own_meshes(
+    leaves: Iterable[HloSharding], known: dict[str, MeshAttr], mesh_name: str
+) -> dict[MeshAttr, str]:
+    """The name of each mesh that a sharding brings along; those that are not known get known."""
+    names = {one: name for name, one in reversed(known.items())}
+    for leaf in leaves:
+        own = own_mesh(leaf)
+        if own is not None and own not in names:
+            names[own] = _fresh(mesh_name, known)
+            known[names[own]] = own
+    return names
 
 
 class _MadeMesh:

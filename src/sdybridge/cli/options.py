@@ -16,7 +16,8 @@ target_option = click.option(
     default=Target.CURRENT.value,
     show_default=True,
     callback=lambda _context, _option, value: Target(value),
-    help="The XLA to write for: current releases, classic (before unreduced shardings), or newer (main).",
+    help="The XLA to write for: current releases, classic (before unreduced shardings), newer (main), or "
+    "named (current, with named meshes in place of device grids).",
 )
 
 
