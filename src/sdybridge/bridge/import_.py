@@ -64,7 +64,7 @@ def convert_to_sdy_sharding(
         device_id_to_maximal_mesh_name: For a single device, the name of the mesh that stands for it; by
             default `maximal_mesh_N`.
         open_dims: Whether propagation may shard the dimensions further. An unknown sharding is open always,
-            a single device never, and a named sharding says it of each dimension.
+            a single device never, and a named sharding says otherwise of each dimension whether it is.
         target: Whose conventions to follow. `CLASSIC` lists the axes of replicated tile dims as
             `replicated={...}`, later ones leave them out; `NEWER` keeps the reduction of unreduced axes.
         list_replicated_axes: Whether to list them, whatever the target does.
@@ -135,7 +135,9 @@ def _named(
     if not dims:
         if rank is None:
             raise unknown_rank(hlo_sharding)
-        dims = (_OPEN if open_dims else _CLOSED,) * rank
+        dims = (_CLOSED,) * rank
+    if open_dims:
+        dims = tuple([DimensionShardingAttr(dim.axes, is_closed=False) for dim in dims])
     return TensorShardingAttr(
         mesh_name if own is mesh and mesh_name is not None else own,
         dims,

@@ -83,7 +83,8 @@ def _losses(
     if hlo_sharding.has_unreduced and hlo_sharding.reduction_op.name != "SUM" and target is not Target.NEWER:
         yield Loss(LossKind.REDUCTION_OP, ("reduction_op",), hlo_sharding.reduction_op.name.lower())
     if named is not None:
-        if not named.dim_shardings and kind is not _MAXIMAL:
+        is_chosen = open_dims if named.dim_shardings else kind is not _MAXIMAL
+        if is_chosen:
             yield Loss(LossKind.CHOSEN_OPENNESS, ("dim_shardings",), "open" if open_dims else "closed")
         return
     if kind is _OTHER and mesh is not None:

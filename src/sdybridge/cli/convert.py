@@ -15,6 +15,7 @@ from sdybridge.bridge import (
     import_losses,
     infer_mesh,
     resolve_mesh,
+    to_v3_sharding,
 )
 from sdybridge.cli.notation import Notation, notation_of, read_hlo
 from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
@@ -92,8 +93,9 @@ class Converted(NamedTuple):
 )
 @click.option(
     "--to",
-    type=click.Choice(["sdy", "hlo", "proto-hex", "proto-base64", "json"]),
-    help="What to write; by default the notation that TEXT is not in.",
+    type=click.Choice(["sdy", "hlo", "named", "proto-hex", "proto-base64", "json"]),
+    help="What to write; by default the notation that TEXT is not in. hlo is a device grid, named is an HLO "
+    "sharding over a named mesh.",
 )
 @click.option(
     "--manual-axes", type=Names(), default="", help="Of a Shardy sharding: axes that are manual here."
@@ -128,6 +130,8 @@ def command(
       sdybridge convert '<@m, [{"x"}]>' --mesh '@m=<["x"=4], device_ids=[3,1,2,0]>' --to proto-hex
       sdybridge convert '{devices=[4,2]<=[2,4]T(1,0)}' --axis-names x,y
       sdybridge convert '{devices=[3,4]<=[2,3,2]T(1,0,2)}' --mesh data=2,model=6
+      sdybridge convert "{mesh['x'=2,'y'=4], [{'y', ?}, {}]}"
+      sdybridge convert '[{"y"}, {}]' --mesh x=2,y=4 --to named
       sdybridge convert 08031a0202024a0104520100 --to hlo
     """  # noqa: D301  (click reads the escape)
     options = Options(known_meshes(meshes), to, manual_axes, axis_names, ranks, open_dims, target)
@@ -192,6 +196,8 @@ def _export(source: Source, line: Span, options: Options) -> Converted:
         sharding = TensorShardingAttr.from_string(text, target=target)
         if options.to == "sdy":
             return Converted((sharding,), (), None, ())
+        if options.to == "named":
+            target = Target.NAMED
         mesh = resolve_mesh(sharding, known)
         hlo = convert_to_hlo_sharding(sharding, mesh, manual_axes=options.manual_axes, target=target)
     except VerificationError as error:
@@ -230,7 +236,7 @@ def _import(
 ) -> Converted:
     """The Shardy form of the HLO sharding on a line, if that is asked for."""
     if options.to not in {None, "sdy", "json"}:
-        return Converted((), (), hlo, ())
+        return Converted((), (), _in_form(source, line, hlo, options), ())
     leaves = hlo.tuple_elements if hlo.is_tuple else (hlo,)
     ranks: tuple[int | None, ...] = options.ranks or (None,)
     ranks = ranks * len(leaves) if len(ranks) == 1 else ranks
@@ -242,6 +248,8 @@ def _import(
     try:
         for leaf, mesh, rank in zip(leaves, meshes, ranks, strict=True):
             name = inferred.mesh_name(leaf) if options.known is not None else None
+            if leaf.named_sharding is not None and mesh.axes and mesh not in _given(options.known):
+                name = None  # a mesh of its own, which nobody has a name for
             sharding = convert_to_sdy_sharding(
                 leaf,
                 mesh,
@@ -260,13 +268,27 @@ def _import(
     return Converted(tuple(shardings), meshes, hlo, tuple(losses))
 
 
+def _in_form(source: Source, line: Span, hlo: HloSharding, options: Options) -> HloSharding:
+    """An HLO sharding over a device grid or over a named mesh, whichever is asked for."""
+    try:
+        if options.to == "named" or options.target is Target.NAMED:
+            return to_v3_sharding(hlo)
+    except SdyBridgeError as error:
+        raise error.located(source, line) from None
+    return hlo.v3_to_v2_sharding() if options.to == "hlo" else hlo
+
+
 def _mesh_of(leaf: HloSharding, inferred: InferredMeshes, known: Known) -> MeshAttr:
     """The mesh to import on: a known one if there are any, even if the sharding does not fit on it."""
     mesh = inferred.mesh(leaf)
-    given = [known] if isinstance(known, MeshAttr) else list((known or {}).values())
-    if not given or mesh in given or leaf.is_single_device:
+    given = _given(known)
+    if not given or mesh in given or leaf.is_single_device or leaf.named_sharding is not None:
         return mesh
     return given[0]
+
+
+def _given(known: Known) -> list[MeshAttr]:
+    return [known] if isinstance(known, MeshAttr) else list((known or {}).values())
 
 
 def _names(inferred: InferredMeshes) -> dict[int, str]:
@@ -292,7 +314,7 @@ def _render(converted: Converted, to: str, target: Target) -> str:
         return f"#sdy.sharding_per_value<[{', '.join([sharding.stripped for sharding in sdy])}]>"
     if to == "sdy" or hlo is None:
         return str(sdy[0])
-    if to == "hlo":
+    if to in {"hlo", "named"}:
         return hlo.to_string(include_metadata=target is Target.NEWER, target=target)
     data = hlo.to_proto_bytes(target=target)
     if to == "proto-hex":

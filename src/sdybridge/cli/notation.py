@@ -13,7 +13,7 @@ from sdybridge.source import Source, Span
 if TYPE_CHECKING:
     from sdybridge.target import Target
 
-_HLO_WORDS = re.compile(r"(?:devices|device|replicated|manual|maximal|unknown|unreduced)\b")
+_HLO_WORDS = re.compile(r"(?:devices|device|mesh|maximal_mesh|replicated|manual|maximal|unknown|unreduced)\b")
 _OTHER_NOTATIONS = "this was read as a proto; Shardy shardings start with `<` or `[`, HLO shardings with `{`"
 
 

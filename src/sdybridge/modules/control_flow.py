@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.lexer import TRIVIA, matching_bracket, next_code, skip_trivia, type_end
 from sdybridge.modules.splice import splice
+from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdybridge.modules.splice import Edit
 
-REPLICATED = 'mhlo.sharding = "{replicated}"'
+_REPLICATED = 'mhlo.sharding = "{replicated}"'
+_NAMED_REPLICATED = 'mhlo.sharding = "{mesh[], replicated}"'
 
 _OPERATION = re.compile(rf'stablehlo\.(while|case|if)("?){TRIVIA}\(')
 _GENERIC = re.compile(r'"stablehlo\.(?:case|if|while)"')
@@ -25,11 +27,14 @@ _NEAR = 4000
 _FEW = 16
 
 
-def add_missing_shardings(text: str) -> tuple[str, int]:
+def add_missing_shardings(text: str, target: Target = Target.CURRENT) -> tuple[str, int]:
     """Give `{replicated}` to the `while`, `case` and `if` operations of StableHLO without a sharding.
+
+    For `Target.NAMED` that is `{mesh[], replicated}`.
 
     Args:
         text: A program whose other shardings are converted already.
+        target: The target that they are converted for.
 
     Returns:
         The new text, and how many shardings were added.
@@ -40,12 +45,13 @@ def add_missing_shardings(text: str) -> tuple[str, int]:
     Source: `exportFunc` in xla's `service/spmd/shardy/stablehlo_round_trip/export_shardings.cc`.
     """
     edits: list[Edit] = []
+    replicated = _NAMED_REPLICATED if target is Target.NAMED else _REPLICATED
     for generic, end, brace in _dictionaries(text):
         if brace < 0:
-            edits.append((end, end, f" {{{REPLICATED}}}" if generic else f" attributes {{{REPLICATED}}}"))
+            edits.append((end, end, f" {{{replicated}}}" if generic else f" attributes {{{replicated}}}"))
         elif not find_entry(text, brace, "mhlo.sharding"):
             empty = text.startswith("}", skip_trivia(text, brace + 1))
-            edits.append((brace + 1, brace + 1, REPLICATED if empty else f"{REPLICATED}, "))
+            edits.append((brace + 1, brace + 1, replicated if empty else f"{replicated}, "))
     return (splice(text, edits), len(edits)) if edits else (text, 0)
 
 

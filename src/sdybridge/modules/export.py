@@ -145,7 +145,7 @@ def _exported(
     added = export.added
     try:
         if add_missing:
-            new, more = add_missing_shardings(new)
+            new, more = add_missing_shardings(new, target)
             added += more
         new = export_custom_calls(new, retuple=retuple)
     except (ParseError, ConversionError) as error:

@@ -6,8 +6,8 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sdybridge.bridge.named_import import tensor_rank
 from sdybridge.errors import SdyBridgeError, VerificationError
-from sdybridge.hlo import OpShardingType
 from sdybridge.hlo.checks import cropped
 from sdybridge.modules.attributes import Aliases, attribute_end, expanded
 from sdybridge.modules.hlo_attribute import element_span, parse_hlo_attribute
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from sdybridge.hlo import HloSharding
     from sdybridge.source import Source
     from sdybridge.target import Target
-
-_RANKLESS = frozenset(
-    {OpShardingType.REPLICATED, OpShardingType.MANUAL, OpShardingType.UNKNOWN, OpShardingType.UNREDUCED}
-)
 
 
 class Form(enum.Enum):
@@ -151,12 +147,13 @@ class FoundShardings:
     def _check_rank(
         self, leaf: HloSharding, rank: int | None, of_type: str | None, found: Found, index: int
     ) -> None:
-        if leaf.type is OpShardingType.OTHER and rank not in (None, leaf.data_rank):
-            message = f"{cropped(leaf)} tiles tensors of rank {leaf.data_rank}, not of rank {rank}"
+        own = tensor_rank(leaf)
+        if own is not None and rank not in (None, own):
+            message = f"{cropped(leaf)} tiles tensors of rank {own}, not of rank {rank}"
             notes = (
                 ["it is on an operation without results"] if of_type == "none" else [f"it is on a {of_type}"]
             )
-        elif leaf.type in _RANKLESS and rank is None:
+        elif own is None and rank is None and not leaf.is_single_device:
             message = f"the rank of the tensor is not known, and {cropped(leaf)} does not tell it"
             notes = [
                 f"the type is {of_type}" if of_type else "the type of the value cannot be told from the text"
