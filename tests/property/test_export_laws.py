@@ -24,7 +24,8 @@ from sdybridge.target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TARGETS = st.sampled_from(Target)
+GRIDS = st.sampled_from([target for target in Target if target is not Target.NAMED])
+"""The targets whose shardings are over device grids."""
 
 
 @given(meshes_and_shardings())
@@ -71,7 +72,7 @@ def test_tile_dims_multiply_to_the_number_of_devices(case: tuple[MeshAttr, Tenso
         assert sorted(hlo.tile_assignment.array.flat) == sorted(mesh.device_ids or range(mesh.total_size))
 
 
-@given(meshes_and_shardings(), TARGETS)
+@given(meshes_and_shardings(), GRIDS)
 def test_nothing_is_lost_only_when_nothing_is_there(
     case: tuple[MeshAttr, TensorShardingAttr], target: Target
 ) -> None:

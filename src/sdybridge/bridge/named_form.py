@@ -6,24 +6,30 @@ from typing import TYPE_CHECKING
 
 from sdybridge.bridge.grid_axes import GridAxes, find_grid_axes, subgroup_types
 from sdybridge.bridge.import_errors import check_is_hlo
-from sdybridge.bridge.local_mesh import local_mesh
+from sdybridge.bridge.local_mesh import axis_sizes
 from sdybridge.bridge.named_export import export_named
+from sdybridge.bridge.positions import listed_devices
 from sdybridge.errors import ConversionError
 from sdybridge.hlo import DimensionSharding, HloSharding, Mesh, NamedSharding, OpShardingType
 from sdybridge.hlo.checks import cropped
-from sdybridge.sdy import DimensionShardingAttr, MeshAttr, MeshAxisAttr, TensorShardingAttr
+from sdybridge.hlo.iota_recognition import recognize_iota
+from sdybridge.sdy import AxisRefAttr, DimensionShardingAttr, MeshAttr, MeshAxisAttr, TensorShardingAttr
 
 if TYPE_CHECKING:
-    from sdybridge.bridge.positions import Types
+    from collections.abc import Sequence
 
-_KEPT = frozenset({OpShardingType.MANUAL, OpShardingType.UNREDUCED, OpShardingType.REPLICATED})
+    from sdybridge.bridge.positions import Types
+    from sdybridge.hlo import TileAssignment
+
+_KEPT = (OpShardingType.MANUAL, OpShardingType.UNREDUCED, OpShardingType.REPLICATED)
 
 
 def to_v3_sharding(hlo_sharding: HloSharding) -> HloSharding:
     """The same placement of the devices over a named mesh, whose axes are called `axis_0`, `axis_1`, ...
 
-    The axes are the fewest that make up the grid, in device order; dimensions are closed, and replication is
-    not spelled out. A tuple's elements are converted; what is named already stays as it is.
+    The axes are the fewest that make up the grid, in device order, or, where no axes have that, one for each
+    dimension. Dimensions are closed, replication is not spelled out, and the devices in a group are in the
+    order of the mesh. A tuple's elements are converted; what is named already stays as it is.
 
     Raises:
         ConversionError: It is manual, unreduced or unknown as a whole, which tells no mesh, or has a shard
@@ -71,13 +77,28 @@ def _named(hlo_sharding: HloSharding, types: Types) -> HloSharding:
     device = hlo_sharding.unique_device
     if device is not None:
         return HloSharding.named(NamedSharding(Mesh.maximal(device)))
-    sizes, devices = local_mesh(hlo_sharding._tiles, types)
-    if not sizes:  # one device
+    tiles = hlo_sharding._tiles
+    if tiles.num_elements == 1:
         return HloSharding.named(NamedSharding(Mesh.empty(), [DimensionSharding()] * hlo_sharding.data_rank))
-    axes = [MeshAxisAttr(f"axis_{i}", size) for i, size in enumerate(sizes)]
-    mesh = MeshAttr(axes, () if devices is None else devices.tolist())
-    found = find_grid_axes(hlo_sharding._tiles, types, mesh)
-    if not isinstance(found, GridAxes):  # a mesh of the grid's own axes has them
-        raise ConversionError(f"no mesh has the devices in the order of {cropped(hlo_sharding)}")
-    dims = [DimensionShardingAttr(refs) for refs in found.dims]
-    return export_named(TensorShardingAttr(mesh, dims, (), found.unreduced), mesh, found.manual)
+    iota = recognize_iota(tiles)
+    mesh = _mesh((None if iota is None else axis_sizes(iota)) or ())
+    axes = find_grid_axes(tiles, types, mesh) if mesh.axes else None
+    if not isinstance(axes, GridAxes):
+        axes, mesh = _own_axes(tiles, types)
+    dims = [DimensionShardingAttr(refs) for refs in axes.dims]
+    return export_named(TensorShardingAttr(mesh, dims, (), axes.unreduced), mesh, axes.manual)
+
+
+def _own_axes(tiles: TileAssignment, types: Types) -> tuple[GridAxes, MeshAttr]:
+    """One axis per dimension of a grid, and the mesh that lists its devices in the order of the grid."""
+    devices = listed_devices(tiles).reshape(-1).tolist()
+    mesh = _mesh([size for size in tiles.dims if size > 1], devices)
+    names = iter(mesh.axis_names)
+    refs = [(AxisRefAttr(next(names)),) if size > 1 else () for size in tiles.dims]
+    rank = len(refs) - len(types)
+    groups = dict(zip(types, refs[rank:], strict=True))
+    return GridAxes(tuple(refs[:rank]), *[groups.get(type_, ()) for type_ in _KEPT]), mesh
+
+
+def _mesh(sizes: Sequence[int], devices: Sequence[int] = ()) -> MeshAttr:
+    return MeshAttr([MeshAxisAttr(f"axis_{i}", size) for i, size in enumerate(sizes)], devices)

@@ -122,11 +122,12 @@ def set_parser(parse: Callable[..., Any]) -> None:
 class UniqueTable(Generic[T]):
     """The living attributes of one class, by their fields. Locks only to clear away dead ones."""
 
-    __slots__ = ("_on_death", "entries")
+    __slots__ = ("_lock", "_on_death", "entries")
 
     def __init__(self) -> None:
         self.entries: dict[Hashable, _Entry[T]] = {}
         self._on_death = self._forget  # bound once
+        self._lock = _LOCK  # attributes may die when the interpreter has cleared this module already
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -150,7 +151,7 @@ class UniqueTable(Generic[T]):
             return value
 
     def _forget(self, entry: _Entry[T]) -> None:
-        with _LOCK:
+        with self._lock:
             if self.entries.get(entry.key) is entry:
                 del self.entries[entry.key]
 

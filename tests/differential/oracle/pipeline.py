@@ -54,6 +54,11 @@ def export_modules(texts: Sequence[str]) -> list[ExportedModule | Crash | Reject
     return run_isolated(compile_until_dumped, texts, preload=PRELOAD)
 
 
+def export_named_modules(texts: Sequence[str]) -> list[ExportedModule | Crash | Rejected]:
+    """The same with the option by which XLA writes shardings over named meshes."""
+    return run_isolated(compile_named_until_dumped, texts, preload=PRELOAD)
+
+
 def export_modules_cached(texts: Sequence[str], directory: Path) -> list[ExportedModule | Crash | Rejected]:
     """The same, with the answers kept in `directory` under the input's hash and jaxlib's version."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -68,10 +73,15 @@ def export_modules_cached(texts: Sequence[str], directory: Path) -> list[Exporte
     return [pickle.loads(file.read_bytes()) for file in files]
 
 
-def compile_until_dumped(text: str) -> ExportedModule | Crash | Rejected:
+def compile_named_until_dumped(text: str) -> ExportedModule | Crash | Rejected:
+    """`compile_until_dumped` with named shardings (runs isolated)."""
+    return compile_until_dumped(text, ("--xla_enable_hlo_sharding_v3=true",))
+
+
+def compile_until_dumped(text: str, flags: Sequence[str] = ()) -> ExportedModule | Crash | Rejected:
     """Compiles until the export is done (runs isolated)."""
     # The next dump after the pipeline shows that the pipeline's own are closed.
-    with compile_until(text, "*after_shardy-xla*") as compilation:
+    with compile_until(text, "*after_shardy-xla*", flags=flags) as compilation:
         before = next(compilation.dumps.glob("shardy/*/03.*.mlir"), None)
         after = next(compilation.dumps.glob("shardy/*/04.output_module.mlir"), None)
         if before and after:
@@ -93,19 +103,22 @@ class Compilation:
 
 
 @contextlib.contextmanager
-def compile_until(text: str, dump: str, open_parameters: Sequence[bool] = ()) -> Iterator[Compilation]:
+def compile_until(
+    text: str, dump: str, open_parameters: Sequence[bool] = (), flags: Sequence[str] = ()
+) -> Iterator[Compilation]:
     """Compiles in a further fork, which is killed when a file of the glob pattern `dump` shows up.
 
     Args:
         text: The module.
         dump: The pattern, inside the directory of dumps.
         open_parameters: Which of main's parameters propagation may shard further.
+        flags: Further flags of XLA's.
     """
     with tempfile.TemporaryDirectory(prefix="oracle-") as scratch:
         dumps, errors = Path(scratch, "dumps"), Path(scratch, "stderr")
         compiler = os.fork()
         if compiler == 0:
-            _compile(text, dumps, errors, open_parameters)
+            _compile(text, dumps, errors, open_parameters, flags)
         status = _wait(compiler, dumps, dump)
         stderr = errors.read_text(errors="replace")
         exited = os.WIFEXITED(status)
@@ -126,17 +139,19 @@ def _wait(compiler: int, dumps: Path, dump: str) -> int:
     return os.waitpid(compiler, 0)[1]
 
 
-def _compile(text: str, dumps: Path, errors: Path, open_parameters: Sequence[bool]) -> None:
+def _compile(
+    text: str, dumps: Path, errors: Path, open_parameters: Sequence[bool], flags: Sequence[str]
+) -> None:
     descriptor = os.open(errors, os.O_WRONLY | os.O_CREAT, 0o600)
     os.dup2(descriptor, 2)
     try:
-        _compile_here(text, dumps, open_parameters)
+        _compile_here(text, dumps, open_parameters, flags)
     except BaseException as error:  # noqa: BLE001  (a fork must not return into its parent's code)
         os.write(2, str(error).encode())
     os._exit(1)
 
 
-def _compile_here(text: str, dumps: Path, open_parameters: Sequence[bool]) -> None:
+def _compile_here(text: str, dumps: Path, open_parameters: Sequence[bool], flags: Sequence[str]) -> None:
     import jax
     import numpy as np
     from jax._src import compiler
@@ -145,7 +160,8 @@ def _compile_here(text: str, dumps: Path, open_parameters: Sequence[bool]) -> No
     from jaxlib.mlir import ir
 
     replicas, partitions = _device_counts(text)
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={replicas * partitions}"
+    count = f"--xla_force_host_platform_device_count={replicas * partitions}"
+    os.environ["XLA_FLAGS"] = " ".join([count, *flags])
     client = jax.devices()[0].client
     devices = client.devices()[: replicas * partitions]
     options = compiler.get_compile_options(
