@@ -92,7 +92,9 @@ def convert_to_sdy_sharding(
     if kind is _MAXIMAL:
         return _single_device(hlo_sharding, mesh_name, device_id_to_maximal_mesh_name)
     if hlo_sharding._named is not None:
-        return _named(hlo_sharding, hlo_sharding._named, mesh, mesh_name, rank, open_dims, target)
+        own = own_mesh(hlo_sharding) or MeshAttr()
+        mesh_or_ref = mesh_name if own is mesh and mesh_name is not None else own
+        return _named(hlo_sharding, hlo_sharding._named, mesh_or_ref, rank, open_dims, target)
     mesh = check_mesh(hlo_sharding, mesh)
     mesh_or_ref = mesh if mesh_name is None else mesh_name
     if kind is not _OTHER:
@@ -121,14 +123,12 @@ def convert_to_sdy_sharding(
 def _named(
     hlo_sharding: HloSharding,
     named: NamedSharding,
-    mesh: MeshAttr | None,
-    mesh_name: str | None,
+    mesh_or_ref: str | MeshAttr,
     rank: int | None,
     open_dims: bool,
     target: Target,
 ) -> TensorShardingAttr:
-    """A sharding over a named mesh with axes, or over none, where `mesh` will do."""
-    own = own_mesh(hlo_sharding) or (MeshAttr() if mesh is None else check_mesh(hlo_sharding, mesh))
+    """All that a sharding over a named mesh says."""
     if rank is not None:
         check_rank(hlo_sharding, rank)
     dims = dims_of(named)
@@ -139,7 +139,7 @@ def _named(
     if open_dims:
         dims = tuple([DimensionShardingAttr(dim.axes, is_closed=False) for dim in dims])
     return TensorShardingAttr(
-        mesh_name if own is mesh and mesh_name is not None else own,
+        mesh_or_ref,
         dims,
         refs_of(named.replicated_axes, named.mesh),
         refs_of(named.unreduced_axes, named.mesh),

@@ -75,6 +75,7 @@ def infer_mesh(
     """
     leaves = tuple(_leaves(shardings))
     known = _known_meshes(mesh, mesh_name)
+    given = set(known)
     own_names = _name_own_meshes(leaves, known, mesh_name)
     made: list[_MadeMesh] = []
     places: dict[tuple[TileAssignment, Types], str | _MadeMesh] = {}
@@ -93,7 +94,7 @@ def infer_mesh(
             if key not in places:
                 places[key] = _place(*key, known, made)
     made.sort(key=lambda one: one.devices is not None)  # those in device order first, else as they came up
-    with_axes = [name for name, one in known.items() if not one.is_maximal]
+    with_axes = [name for name, one in known.items() if one.axes or (name in given and not one.is_maximal)]
     if needs_axes and not with_axes and not made:
         count = 1 if num_devices is None else as_int(num_devices, "num_devices", low=1)
         made.append(_MadeMesh((count,) if count > 1 else (), None))
@@ -109,7 +110,7 @@ def infer_mesh(
             single[device] = _fresh(maximal_mesh_name(device), meshes)
             meshes[single[device]] = MeshAttr.maximal(device)
     names = {key: place if isinstance(place, str) else place.name for key, place in places.items()}
-    default = next(iter([*with_axes, *[one.name for one in made]]), None)
+    default = next(iter([*with_axes, *[one.name for one in made]]), own_names.get(MeshAttr()))
     return InferredMeshes(meshes, names, own_names, single, default)
 
 
@@ -118,11 +119,10 @@ def _name_own_meshes(
 ) -> dict[MeshAttr, str]:
     """The name of each mesh that a sharding brings along; those that are not known get known."""
     names = {one: name for name, one in reversed(known.items())}
-    for leaf in leaves:
-        own = own_mesh(leaf)
-        if own is not None and own not in names:
-            names[own] = _fresh(mesh_name, known)
-            known[names[own]] = own
+    brought = dict.fromkeys(own for own in map(own_mesh, leaves) if own is not None and own not in names)
+    for own in sorted(brought, key=lambda own: not own.axes):  # the one without axes comes last, as in XLA
+        names[own] = _fresh(mesh_name if own.axes else "empty_mesh", known)
+        known[names[own]] = own
     return names
 
 

@@ -43,13 +43,13 @@ def _listed(mesh: Mesh) -> list[int]:
 
 
 def own_mesh(hlo_sharding: HloSharding) -> MeshAttr | None:
-    """The mesh that a sharding brings along, if that has axes.
+    """The mesh that a sharding brings along, unless that stands for a single device.
 
     Raises:
         ConversionError: As `mesh_attr`.
     """
     named = hlo_sharding._named
-    return mesh_attr(named.mesh) if named is not None and named.mesh.axis_names else None
+    return None if named is None or named.mesh.is_maximal else mesh_attr(named.mesh)
 
 
 def tensor_rank(hlo_sharding: HloSharding) -> int | None:

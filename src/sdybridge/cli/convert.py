@@ -248,7 +248,7 @@ def _import(
     try:
         for leaf, mesh, rank in zip(leaves, meshes, ranks, strict=True):
             name = inferred.mesh_name(leaf) if options.known is not None else None
-            if leaf.named_sharding is not None and mesh.axes and mesh not in _given(options.known):
+            if leaf.named_sharding is not None and not mesh.is_maximal and mesh not in _given(options.known):
                 name = None  # a mesh of its own, which nobody has a name for
             sharding = convert_to_sdy_sharding(
                 leaf,

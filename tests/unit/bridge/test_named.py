@@ -88,8 +88,8 @@ IMPORTS: list[tuple[str, dict[str, Any], str]] = [
     ("{mesh['x'=2,'y'=4], manual}", {"rank": 1}, "<@mesh, [{}]>"),
     ("{mesh['x'=2,'y'=4], [{}], manual={'x'}}", {}, "<@mesh, [{}]>"),
     ("{mesh['x'=2,'y'=4], [{'y':(1)2}], replicated={'x'}}", {}, '<@mesh, [{"y":(1)2}], replicated={"x"}>'),
-    ("{mesh[], replicated}", {"rank": 1}, "<@mesh, [{}]>"),
-    ("{mesh[], [{?}]}", {}, "<@mesh, [{?}]>"),
+    ("{mesh[], replicated}", {"rank": 1}, "<mesh<[]>, [{}]>"),
+    ("{mesh[], [{?}]}", {"mesh": MeshAttr()}, "<@mesh, [{?}]>"),
     ("{mesh[], [{?}]}", {"mesh": None}, "<mesh<[]>, [{?}]>"),
     ("{maximal_mesh[device_id=3]}", {}, "<@maximal_mesh_3, []>"),
     ("{maximal_mesh[device_id=3]}", {"mesh_name": None}, "<mesh<[], device_ids=[3]>, []>"),
@@ -168,8 +168,14 @@ def test_meshes_of_a_program() -> None:
     ab, ba = "{mesh['a'=2,'b'=2], [{'a'}]}", "{mesh['b'=2,'a'=2], [{'a'}]}"
     assert infer(ab, ab) == {"mesh": '<["a"=2, "b"=2]>', "on": "mesh mesh"}
     assert infer(ab, ba) == {"mesh": '<["a"=2, "b"=2]>', "mesh_1": '<["b"=2, "a"=2]>', "on": "mesh mesh_1"}
-    assert infer("{mesh[], replicated}", ab) == {"mesh": '<["a"=2, "b"=2]>', "on": "mesh mesh"}
-    assert infer("{mesh[], replicated}") == {"on": "None"}
+    assert infer("{mesh[], replicated}", "{manual}", ab) == {
+        "mesh": '<["a"=2, "b"=2]>',
+        "empty_mesh": "<[]>",
+        "on": "empty_mesh mesh mesh",
+    }
+    assert infer("{mesh[], replicated}", "{manual}") == {"empty_mesh": "<[]>", "on": "empty_mesh empty_mesh"}
+    assert infer("{mesh[], replicated}", "{unreduced}", num_devices=2)["on"] == "empty_mesh mesh"
+    assert infer("{mesh[], replicated}", mesh=MeshAttr(), mesh_name="m") == {"m": "<[]>", "on": "m"}
 
 
 def test_a_grid_goes_on_a_named_mesh_that_has_its_axes() -> None:
