@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from sdybridge.modules.lexer import (
     unescape,
 )
 from sdybridge.modules.operations import OperationTree
+from sdybridge.modules.printed_computations import PrintedComputation, printed_computation
 from sdybridge.modules.reader import parse_outline
 from sdybridge.modules.result_types import expand_type
 from sdybridge.modules.sdy_operations import read_parameters
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.sdy_operations import Parameter
+    from sdybridge.modules.sites import Site
     from sdybridge.sdy import MeshAttr, TensorShardingAttr
     from sdybridge.source import Source
     from sdybridge.target import Target
@@ -58,31 +61,58 @@ class ManualScope:
     mesh: str | MeshAttr
 
 
-@dataclass(slots=True, eq=False)
 class Computation:
-    """One computation.
+    """One computation; what its text holds is read when first asked for.
 
-    Attributes:
-        operation: The operation; of its body, the arguments and the terminator.
-        parameters: Its shardings and manual axes.
+    Args:
+        checker: The program.
+        site: Where its name is.
         outer: The computation around it.
-        type_aliases: The type aliases of the text.
+        repeats: An earlier one that only differs in the names of its values.
+        printed: Where it is in the text as MLIR prints it, and its values; none if it is written otherwise.
     """
 
-    operation: Operation
-    parameters: dict[str, Parameter]
-    outer: Computation | None
-    type_aliases: Mapping[str, Span]
+    def __init__(
+        self,
+        checker: Checker,
+        site: Site,
+        outer: Computation | None,
+        repeats: Computation | None,
+        printed: PrintedComputation | None,
+    ) -> None:
+        self.checker = checker
+        self.outer = outer
+        self.repeats = repeats
+        self.printed = printed
+        self.name_start = site.start
+        self.is_manual = site.name == MANUAL
+        if repeats and printed:
+            self.start, self.end, self.body = printed.start, printed.end, printed.body
+            return
+        self.start, self.end = self.operation.start, self.operation.end
+        region = self.operation.regions[0]
+        self.body = Span(region.start, region.end)
+        if printed and (printed.start, printed.end, printed.body) != (self.start, self.end, self.body):
+            self.printed = None
+
+    @functools.cached_property
+    def operation(self) -> Operation:
+        """The operation; of its body, the arguments and the terminator."""
+        source = self.checker.source
+        start = statement_start(source.text, self.name_start)
+        operation = parse_outline(source, start, "sdy.return")
+        _expect_terminator(operation)
+        return operation
+
+    @functools.cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """Its shardings and manual axes."""
+        return read_parameters(self.checker, self.operation)
 
     @property
-    def is_manual(self) -> bool:
-        """Whether it is a manual computation, and not a named one."""
-        return self.operation.name == MANUAL
-
-    @property
-    def body(self) -> Span:
-        """The region, with its braces."""
-        return self.operation.regions[0]  # type: ignore[return-value]
+    def type_aliases(self) -> Mapping[str, Span]:
+        """The type aliases of the text."""
+        return self.checker.tree.aliases
 
     @property
     def shardings(self) -> tuple[TensorShardingAttr, ...]:
@@ -184,11 +214,10 @@ class Computation:
         location = text[end : operation.end]
         return f"{location}\n{self.indent}".join(lines) + location
 
-    def verify(self, checker: Checker, meshes: Mapping[str, MeshAttr], outside: ManualScope | None) -> None:
+    def verify(self, meshes: Mapping[str, MeshAttr], outside: ManualScope | None) -> None:
         """Check all rules of the operation.
 
         Args:
-            checker: The text.
             meshes: The meshes of the module that it is in.
             outside: What is manual around it.
 
@@ -200,39 +229,43 @@ class Computation:
         context = Context(ModuleScope({**meshes}), None, manual, Scope([]))
         verify = verify_manual_computation if self.is_manual else verify_named_computation
         try:
-            verify(checker, self.operation, self.parameters, context)
+            verify(self.checker, self.operation, self.parameters, context)
         except AlreadyReportedError:
             return  # a mesh has an error, and is read elsewhere
         except SdyBridgeError as error:
-            checker.place(error)
+            self.checker.place(error)
             raise
 
     def scope_inside(self, outside: ManualScope | None) -> ManualScope | None:
         """What is manual in the body, by what is manual around the operation."""
+        if self.repeats:
+            return self.repeats.scope_inside(outside)
         if not self.is_manual or not self.shardings:
             return outside
         axes = (*(outside.axes if outside else ()), *self.parameters["manual_axes"].value.value)
         return ManualScope(axes, self.shardings[0].mesh_or_ref)
 
 
-def find_computations(source: Source, checker: Checker) -> Iterator[Computation]:
+def find_computations(checker: Checker) -> Iterator[Computation]:
     """Every computation of a text, outer ones first.
 
     Raises:
         ParseError: One is malformed, or is in no function.
     """
-    text = source.text
+    text = checker.text
     around: list[Computation] = []
+    known: dict[object, Computation] = {}
     for site in find_sites(text, COMPUTATION_NAME):
         if site.kind not in (SiteKind.OPERATION, SiteKind.GENERIC_OPERATION):
             continue
-        operation = parse_outline(source, statement_start(text, site.start), "sdy.return")
-        _expect_terminator(operation)
-        while around and around[-1].operation.end <= operation.start:
+        printed = printed_computation(text, site.start)
+        while around and around[-1].end <= site.start:
             around.pop()
-        parameters = read_parameters(checker, operation)
         outer = around[-1] if around else None
-        found = Computation(operation, parameters, outer, checker.tree.aliases)
+        repeats = known.get(printed.key) if printed else None
+        found = Computation(checker, site, outer, repeats, printed)
+        if found.printed and not repeats:
+            known[found.printed.key] = found
         around.append(found)
         yield found
 

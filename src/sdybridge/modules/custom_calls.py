@@ -42,6 +42,7 @@ MHLO_OPERATIONS = frozenset({"mhlo.erf", "mhlo.topk"})
 """The targets whose sharding is among the attributes of the operation that the call stands for."""
 
 _SPECIAL = _CALLBACKS | MHLO_OPERATIONS
+_MARKS = ("_python_", *sorted(MHLO_OPERATIONS))  # one of these is in each of them
 
 _CALL = re.compile(r"stablehlo\.custom_call(?![\w.$])(?: @(?P<target>[\w.$]++)(?=\())?+")
 _RESULT = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}:{TRIVIA}(\d++))?+")
@@ -85,7 +86,7 @@ def export_custom_calls(text: str, *, retuple: bool = True) -> str:
     `service/spmd/shardy/stablehlo_round_trip`.
     """
     if "stablehlo.custom_call" not in text or not (
-        "\\" in text or any(target in text for target in _SPECIAL)
+        "\\" in text or any(mark in text for mark in _MARKS)
     ):
         return text
     aliases = Aliases(text)

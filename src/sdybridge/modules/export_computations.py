@@ -15,9 +15,10 @@ from sdybridge.errors import ConversionError, ParseError
 from sdybridge.modules.called_functions import CalledFunction, find_called_functions, rename_calls
 from sdybridge.modules.computations import Computation, find_computations
 from sdybridge.modules.lexer import STRING, SYMBOL, parse_error, symbol_name, unescape
-from sdybridge.modules.manual_calls import call_of
+from sdybridge.modules.manual_calls import BODY_NAME, call_of
 from sdybridge.modules.meshes import find_scopes
 from sdybridge.modules.missing_shardings import add_shardings
+from sdybridge.modules.printed_computations import Template
 from sdybridge.modules.sites import code_end
 from sdybridge.source import Span
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.computations import ManualScope
-    from sdybridge.modules.export_shardings import Part, ShardingExport
+    from sdybridge.modules.export_shardings import Part, ShardingExport, Tally
+    from sdybridge.modules.manual_calls import Names
     from sdybridge.modules.missing_shardings import Attribute
     from sdybridge.modules.sites import Site
 
@@ -51,12 +53,35 @@ class Frame:
         outside: The part that it is in, with what is manual there.
         end: Where its text ends.
         symbol: Of a function, the name that it gets.
+        before: What was converted before it.
     """
 
     about: Computation | CalledFunction
     outside: Part
     end: int
     symbol: str = ""
+    before: Tally | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Templates:
+    """What became of a computation, to be repeated with other names.
+
+    Attributes:
+        call: What takes its place.
+        function: The function that its body became.
+        renamed: The values that others replace: the number of its name, the number under it, and the other.
+        fresh: How many new names there are.
+        stem: What the function is named after.
+        tally: What was converted.
+    """
+
+    call: Template
+    function: Template
+    renamed: list[tuple[int, int, Template]]
+    fresh: int
+    stem: str
+    tally: Tally
 
 
 class ComputationExport:
@@ -65,13 +90,15 @@ class ComputationExport:
     def __init__(self, export: ShardingExport) -> None:
         self.export = export
         text = export.text
-        computations = [*find_computations(export.source, export.checker)]
+        computations = [*find_computations(export.checker)]
         self.called = find_called_functions(text, computations)
-        self._by_name = {c.operation.name_start: c for c in computations}
+        self._by_name = {c.name_start: c for c in computations}
+        self._templates: dict[object, _Templates] = {}
         self._frames: list[Frame] = []
         self._scopes = find_scopes(text)
         self._functions: dict[int, list[str]] = defaultdict(list)  # by the number of the module
         self._numbers: dict[str, int] = {}
+        self.symbols: list[str] = []  # those that are new
         self._symbols: dict[str, frozenset[str]] = {}
         functions = sorted(self.called.values(), key=lambda f: f.start)
         for function in functions:
@@ -115,15 +142,38 @@ class ComputationExport:
                 return at
 
     def enter(self, site: Site) -> int:
-        """Begin the computation at `site`; return where its body starts."""
+        """Begin the computation at `site`; return where its body starts, or where it ends if all is done."""
         export = self.export
         computation = self._by_name[site.start]
-        computation.verify(export.checker, export.meshes.at(site.start), export.scope)
-        export.replace(computation.operation.start, computation.operation.end, "")
+        templates = self._templates.get(self._key(computation))
+        if templates:
+            self._repeat(computation, templates)
+            return computation.end
+        computation.verify(export.meshes.at(site.start), export.scope)
+        export.replace(computation.start, computation.end, "")
         inside = computation.scope_inside(export.scope)
         start, end = computation.inside.start, computation.inside.end
-        self._frames.append(Frame(computation, export.begin(start, inside), end))
+        before = export.tally()
+        self._frames.append(Frame(computation, export.begin(start, inside), end, before=before))
         return start
+
+    def _key(self, computation: Computation) -> object:
+        """What decides what becomes of a computation, but for names."""
+        printed = computation.printed
+        module = self._module_at(computation.start)
+        return (printed.key, self.export.scope, module) if printed else computation
+
+    def _repeat(self, computation: Computation, templates: _Templates) -> None:
+        """Write what became of an earlier computation once more, with the names of this one."""
+        export = self.export
+        values = [*(computation.printed.values if computation.printed else ())]
+        values += [export.fresh() for _ in range(templates.fresh)]
+        values.append(self.new_symbol(templates.stem))
+        export.replace(computation.start, computation.end, "")
+        renamed = [(values[name], number, new.fill(values)) for name, number, new in templates.renamed]
+        export.append(templates.call.fill(values), renamed)
+        self._functions[self._module_at(computation.start)].append(templates.function.fill(values))
+        export.add_tally(templates.tally)
 
     def terminator(self, site: Site, end: int) -> int:
         """Write the terminator of the innermost computation as one of a function."""
@@ -143,7 +193,8 @@ class ComputationExport:
             self._numbers[stem] = number + 1
             name = stem if number < 0 else f"{stem}_{number}"
             if name not in self._taken(stem):
-                return f"@{name}" if _SYMBOL.fullmatch(name) else f'@"{name}"'
+                self.symbols.append(f"@{name}" if _SYMBOL.fullmatch(name) else f'@"{name}"')
+                return self.symbols[-1]
 
     def _taken(self, stem: str) -> frozenset[str]:
         """The symbols that start like this and are defined already."""
@@ -159,9 +210,9 @@ class ComputationExport:
 
         The head has all its shardings.
         """
-        shift = len(about.indent) - len(self._indent_at(about.operation.start))
+        shift = len(about.indent) - len(self._indent_at(about.start))
         body = re.sub(rf"\n {{{shift}}}", "\n", body) if shift > 0 else body
-        self.append_function(about.operation.start, head, body, scope, about.inside)
+        self.append_function(about.start, head, body, scope, about.inside)
 
     def append_function(
         self, at: int, head: str, body: str, scope: ManualScope | None, original: Span
@@ -218,11 +269,33 @@ class ComputationExport:
         if isinstance(frame.about, Computation):
             call, renamed = call_of(self, frame.about, scope, body)
             export.append(call, renamed)
-            return frame.about.operation.end
+            self._remember(frame, call, renamed)
+            return frame.about.end
         if scope:
             body = self.with_shardings(body, scope, Span(frame.about.start, frame.about.end))
         export.append(body.replace(frame.about.symbol, frame.symbol, 1))
         return frame.end
+
+    def _remember(self, frame: Frame, call: str, renamed: Names) -> None:
+        """Keep what became of a computation for others that only differ in names."""
+        computation, before = frame.about, frame.before
+        if not isinstance(computation, Computation) or not computation.printed or not before:
+            return
+        functions = self._functions[self._module_at(computation.start)]
+        symbols = self.symbols[before.symbols :]
+        if len(symbols) != 1 or not functions:  # there are computations inside
+            return
+        fresh = self.export.names_since(before.names)
+        values = [*computation.printed.values, *fresh, symbols[0]]
+        numbers = {value: number for number, value in enumerate(values)}
+        self._templates[self._key(computation)] = _Templates(
+            Template(call, numbers),
+            Template(functions[-1], numbers),
+            [(numbers[name], number, Template(new, numbers)) for name, number, new in renamed],
+            len(fresh),
+            BODY_NAME if computation.is_manual else computation.symbol,
+            self.export.tally_since(before),
+        )
 
     def _enter_function(self, function: CalledFunction, scope: ManualScope | None) -> None:
         export = self.export

@@ -81,6 +81,24 @@ Copies = dict[tuple[str, str], tuple[ConvertedSharding, str, str]]
 """What constraints became, by the type and the text: the sharding, and what stands around the operand."""
 
 
+class Tally(NamedTuple):
+    """What was done up to some point, or since then.
+
+    Attributes:
+        counts: How often each sharding was converted.
+        operations: How many operations were rewritten.
+        added: How many shardings were added.
+        names: How many values got new names.
+        symbols: How many functions were made.
+    """
+
+    counts: Counter[ConvertedSharding]
+    operations: Counter[str]
+    added: int
+    names: int
+    symbols: int
+
+
 class Part(NamedTuple):
     """What is written of one part of the text, and what is manual in it."""
 
@@ -531,6 +549,30 @@ class ShardingExport:
             closed = [DimensionShardingAttr((), is_closed=True)] * (rank or 0)
             shardings.append(TensorShardingAttr(scope.mesh, closed))
         return of_all([self.attribute(one, at, scope.axes) for one in shardings])
+
+    def tally(self) -> Tally:
+        """What was done up to now."""
+        counts = Counter({converted: converted.count for converted in self._converted.values()})
+        symbols = len(self.computations.symbols) if self.computations else 0
+        return Tally(counts, self.operations.copy(), self.added, self._names, symbols)
+
+    def tally_since(self, before: Tally) -> Tally:
+        """What was done since then."""
+        now = self.tally()
+        return Tally(
+            now.counts - before.counts, now.operations - before.operations, now.added - before.added, 0, 0
+        )
+
+    def add_tally(self, tally: Tally) -> None:
+        """Count what was done once more."""
+        for converted, count in tally.counts.items():
+            converted.count += count
+        self.operations += tally.operations
+        self.added += tally.added
+
+    def names_since(self, count: int) -> list[str]:
+        """The new names of values since there were so many."""
+        return [f"%{self._stem}{number}" for number in range(count, self._names)]
 
     def _mesh_axes(self, scope: ManualScope, at: int) -> tuple[str, ...]:
         """The axes of the mesh of a manual computation."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.splice import Edit
 
 _NUMBER = re.compile(r"#(\d++)")
+_GROUP = re.compile(r":[ \t]*+\d++[ \t]*+=(?!=)")
 _USE = re.compile(rf"(%{SUFFIX_ID})(?:#(\d++))?|{STRING}|//[^\n]*+")
 _LONGEST_NAME = 1000
 
@@ -44,21 +45,36 @@ def rename(text: str, renamed: Sequence[Renamed]) -> str:
     """
     if not renamed:
         return text
-    uses = _Renaming(text, renamed)
-    return splice(text, uses.of_groups() if all(one.number >= 0 for one in renamed) else uses.of_all())
+    if all(one.number >= 0 for one in renamed):
+        return splice(text, _Renaming(text, renamed, _ends_of_groups(text, renamed)).of_groups())
+    regions = Regions(text)
+    ends = [end if (end := regions.end(one.start)) >= 0 else len(text) for one in sorted(renamed)]
+    return splice(text, _Renaming(text, renamed, ends).of_all())
+
+
+def _ends_of_groups(text: str, renamed: Sequence[Renamed]) -> list[int]:
+    """Up to where each of several values under one name is known: where the name is defined anew."""
+    defined: dict[str, list[int]] = {}
+    for hit in _GROUP.finditer(text):
+        start = text.rfind("%", max(0, hit.start() - _LONGEST_NAME), hit.start())
+        if start >= 0:
+            defined.setdefault(text[start : hit.start()].rstrip(), []).append(start)
+    ends = []
+    for one in sorted(renamed):
+        starts = defined.get(one.name, [])
+        i = bisect.bisect_left(starts, one.start)
+        ends.append(starts[i] if i < len(starts) else len(text))
+    return ends
 
 
 class _Renaming:
-    def __init__(self, text: str, renamed: Sequence[Renamed]) -> None:
+    def __init__(self, text: str, renamed: Sequence[Renamed], ends: Sequence[int]) -> None:
         self.text = text
-        regions = Regions(text)
         self.by_name: dict[tuple[str, int], list[tuple[int, int, str]]] = {}
-        for start, name, number, new in sorted(renamed):
-            end = regions.end(start)
-            key = name, max(number, 0)
+        for (start, name, number, new), end in zip(sorted(renamed), ends, strict=True):
             value, _, digits = new.partition("#")
-            new = self.now(value, int(digits or 0), start) or new
-            self.by_name.setdefault(key, []).append((start, end if end >= 0 else len(text), new))
+            taken = self.now(value, int(digits or 0), start) or new
+            self.by_name.setdefault((name, max(number, 0)), []).append((start, end, taken))
 
     def now(self, name: str, number: int, at: int) -> str | None:
         """What stands for a value at the offset `at`; None if that is the value itself."""
