@@ -49,15 +49,18 @@ _DICTIONARY_OF = {"with_attributes": "entries", "generic": "of_generic", "region
 _DICTIONARY_FIRST = frozenset({"stablehlo.constant", "stablehlo.optimization_barrier"})
 
 
-def add_to_lines(body: str, entry_of: Callable[[str], str | None]) -> str | None:
+def add_to_lines(body: str, entry_of: Callable[[str], str | None]) -> tuple[str, int] | None:
     r"""Give a sharding to each line of a body that needs one; None if a line is written in another way.
 
     Args:
         body: The lines, each after a line break, and a line break at the end.
         entry_of: The dictionary entry for an operation, by its text. None if that does not tell.
 
+    Returns:
+        The new lines, and how many shardings were added.
+
     >>> add_to_lines("\n  %0 = a.b %x : i32\n  return %0 : i32\n", lambda text: "c")
-    '\n  %0 = a.b %x {c} : i32\n  return %0 : i32\n'
+    ('\n  %0 = a.b %x {c} : i32\n  return %0 : i32\n', 1)
     """
     known: dict[tuple[str, str, str], str | None] = {}
     pieces: list[str] = []
@@ -95,7 +98,9 @@ def add_to_lines(body: str, entry_of: Callable[[str], str | None]) -> str | None
             return None
         pieces += (body[done:at], head, entry, tail)
         done = at
-    return "".join([*pieces, body[done:]]) if last == len(body) - 1 else None
+    if last != len(body) - 1:
+        return None
+    return "".join([*pieces, body[done:]]), len(pieces) // 4
 
 
 def _dictionary(hit: re.Match[str], kind: str) -> tuple[tuple[str, str, str], int, str, str] | None:

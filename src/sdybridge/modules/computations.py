@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import SdyBridgeError
+from sdybridge.errors import ConversionError, SdyBridgeError
 from sdybridge.modules.attributes import type_alias_spans
 from sdybridge.modules.checker import Checker
 from sdybridge.modules.context import AlreadyReportedError, Context, ModuleScope
@@ -44,6 +44,7 @@ MANUAL = "sdy.manual_computation"
 
 _VALUE = rf"%{SUFFIX_ID}(?:{TRIVIA}:{TRIVIA}\d++)?"
 _RESULTS = re.compile(rf"{_VALUE}(?:{TRIVIA},{TRIVIA}{_VALUE})*{TRIVIA}={TRIVIA}\Z")
+_DEEPEST = 100  # levels; each one has manual axes of its own, or none
 _LONGEST_RESULTS = 2000  # characters of the names of an operation's results
 _SYMBOL_NAME = re.compile(rf"{TRIVIA}<{TRIVIA}({STRING})")
 
@@ -250,14 +251,19 @@ def find_computations(checker: Checker) -> Iterator[Computation]:
     """Every computation of a text, outer ones first.
 
     Raises:
-        ParseError: One is malformed, or is in no function.
+        ParseError: One is malformed.
+        ConversionError: They nest too deep.
     """
     text = checker.text
     around: list[Computation] = []
     known: dict[object, Computation] = {}
-    for site in find_sites(text, COMPUTATION_NAME):
-        if site.kind not in (SiteKind.OPERATION, SiteKind.GENERIC_OPERATION):
-            continue
+    sites = [
+        site
+        for site in find_sites(text, COMPUTATION_NAME)
+        if site.kind in (SiteKind.OPERATION, SiteKind.GENERIC_OPERATION)
+    ]
+    _verify_depth(checker.source, sites)
+    for site in sites:
         printed = printed_computation(text, site.start)
         while around and around[-1].end <= site.start:
             around.pop()
@@ -268,6 +274,21 @@ def find_computations(checker: Checker) -> Iterator[Computation]:
             known[found.printed.key] = found
         around.append(found)
         yield found
+
+
+def _verify_depth(source: Source, sites: Sequence[Site]) -> None:
+    """Raises where computations nest so deep that to look for the end of each would take long."""
+    text, last, depth = source.text, 0, 0
+    enclosing = Enclosing(text)
+    for site in sites[_DEEPEST:]:
+        depth += text.count("{", last, site.start) - text.count("}", last, site.start)
+        last = site.start
+        if depth > _DEEPEST and enclosing.depth(site.start) > _DEEPEST:
+            raise ConversionError(
+                f"regions nest more than {_DEEPEST} deep around a computation",
+                source=source,
+                span=Span(site.start, site.end),
+            )
 
 
 def outline_checker(source: Source, target: Target, aliases: Mapping[str, str]) -> Checker:

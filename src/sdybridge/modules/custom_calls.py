@@ -85,9 +85,7 @@ def export_custom_calls(text: str, *, retuple: bool = True) -> str:
     Source: `export_callback_custom_calls.cc` and `export_shardings.cc` in xla's
     `service/spmd/shardy/stablehlo_round_trip`.
     """
-    if "stablehlo.custom_call" not in text or not (
-        "\\" in text or any(mark in text for mark in _MARKS)
-    ):
+    if "stablehlo.custom_call" not in text or not ("\\" in text or any(mark in text for mark in _MARKS)):
         return text
     aliases = Aliases(text)
     regions = Regions(text)

@@ -38,6 +38,16 @@ class Enclosing:
         self._read = at
         return self._opened[-1] if self._opened else -1
 
+    def depth(self, at: int) -> int:
+        """How many brackets are open at `at`, an offset in code, not before any asked for earlier.
+
+        >>> Enclosing("{a = {b = 1}").depth(7)
+        2
+        """
+        self._opened = _open_brackets(self._text, self._read, at, self._opened)
+        self._read = at
+        return len(self._opened)
+
 
 def _open_brackets(text: str, start: int, end: int, opened: list[int]) -> list[int]:
     """`opened` after reading `text[start:end]`; a closer without its opener is passed over."""

@@ -230,7 +230,10 @@ class ComputationExport:
 
     def missing(self, of_type: str, scope: ManualScope | None, at: int) -> str | None:
         """The entry for a value of this type without a sharding; None where it needs none."""
-        return self.export.replicated([of_type], scope, at) if scope else None
+        if not scope:
+            return None
+        self.export.added += 1
+        return self.export.replicated([of_type], scope, at)
 
     def with_shardings(self, text: str, scope: ManualScope, original: Span) -> str:
         """Text in which `scope` is manual, where every operation and value without a sharding gets one.
@@ -245,9 +248,11 @@ class ComputationExport:
             return self.export.replicated(types, scope, original.start)
 
         try:
-            return add_shardings(text, attribute)
+            new, added = add_shardings(text, attribute)
         except (ParseError, ConversionError) as error:
             raise self._placed(error, attribute, original) from None
+        self.export.added += added
+        return new
 
     def _placed(self, error: SdyBridgeError, attribute: Attribute, original: Span) -> SdyBridgeError:
         """An error about converted text, at the place in the original that has the same fault."""

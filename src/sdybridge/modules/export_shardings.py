@@ -541,7 +541,6 @@ class ShardingExport:
         """
         if None in types and set(scope.axes) != set(self._mesh_axes(scope, at)):
             return None
-        self.added += 1
         shardings = []
         for of_type in types or ["none"]:
             expanded_type = of_type and expand_type(of_type, self.text, self.checker.tree.aliases)

@@ -27,7 +27,7 @@ _DICTIONARY_FIRST = frozenset(
 _HLO = "mhlo.sharding"
 
 
-def add_shardings(text: str, attribute: Attribute) -> str:
+def add_shardings(text: str, attribute: Attribute) -> tuple[str, int]:
     """Give a sharding to every operation, argument and result in `text` without one, but for terminators.
 
     Args:
@@ -35,12 +35,15 @@ def add_shardings(text: str, attribute: Attribute) -> str:
         attribute: Makes the dictionary entry for an operation with results of these types, or for a value of
             one type. A type that the text does not tell is None; if it matters, so is what this returns.
 
+    Returns:
+        The new text, and how many shardings were added.
+
     Raises:
         ParseError: The text cannot be read as operations.
         ConversionError: It does not tell what an operation returns, or where it takes attributes.
 
-    >>> print(add_shardings("%0 = a.b %x : i32", lambda types: f"s = {len(types)}"))
-    %0 = a.b %x {s = 1} : i32
+    >>> add_shardings("%0 = a.b %x : i32", lambda types: f"s = {len(types)}")
+    ('%0 = a.b %x {s = 1} : i32', 1)
     """
     lines = add_to_lines(text, lambda line: _entry_of(line, attribute)) if text.endswith("\n") else None
     return _add_to_operations(text, attribute) if lines is None else lines
@@ -52,7 +55,7 @@ def _entry_of(line: str, attribute: Attribute) -> str | None:
     return None if types is None else attribute(types)
 
 
-def _add_to_operations(text: str, attribute: Attribute) -> str:
+def _add_to_operations(text: str, attribute: Attribute) -> tuple[str, int]:
     edits: list[Edit] = []
     for operation in parse_operations(Source(text)).walk():
         name = operation.full_name
@@ -64,7 +67,7 @@ def _add_to_operations(text: str, attribute: Attribute) -> str:
             if entry is None:
                 raise _unclear(operation, "what it returns")
             edits.append(_edit(operation, entry))
-    return splice(text, edits)
+    return splice(text, edits), len(edits)
 
 
 def _edit(operation: Operation, entry: str) -> Edit:

@@ -12,6 +12,7 @@ from sdybridge.source import Span
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_LONGEST = 1 << 17  # characters of a computation that is compared with others
 _VALUE = re.compile(r"(%[\w$.\-]++)")
 _TOKEN = re.compile(rf"%[\w$.\-]++|{SYMBOL}")
 
@@ -44,9 +45,9 @@ def printed_computation(text: str, name: int) -> PrintedComputation | None:
     start = line
     while text[start] == " ":
         start += 1
-    close = text.find(f"\n{text[line:start]}}} : ", head)
+    close = text.find(f"\n{text[line:start]}}} : ", head, name + _LONGEST)
     end = text.find("\n", close + 1)
-    if close < 0 or end < 0:
+    if close < 0 or not 0 < end < name + _LONGEST:
         return None
     parts = _VALUE.split(text[start:end])
     numbers: dict[str, int] = {}
