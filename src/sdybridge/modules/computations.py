@@ -11,6 +11,7 @@ from sdybridge.errors import ConversionError, SdyBridgeError
 from sdybridge.modules.attributes import type_alias_spans
 from sdybridge.modules.checker import Checker
 from sdybridge.modules.context import AlreadyReportedError, Context, ModuleScope
+from sdybridge.modules.enclosing import Enclosing
 from sdybridge.modules.lexer import (
     STRING,
     SUFFIX_ID,
