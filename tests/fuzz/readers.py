@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from sdybridge.bridge import infer_mesh, to_v3_sharding
+from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, decode_proto_text
 from sdybridge.modules import CarrierForm, export_module, import_module, round_trip, verify_module
 from sdybridge.sdy import (
@@ -39,6 +42,7 @@ class Reader(NamedTuple):
     call: Callable[[str, bytes, random.Random], object]
 
 
+_MOST_DEVICES = 1 << 16
 MESHES = (MeshAttr.from_sizes({"x": 2, "y": 4}), MeshAttr.from_sizes({"model": 512}))
 
 
@@ -63,12 +67,21 @@ def _round_trip(text: str, _: bytes, rng: random.Random) -> object:
 
 def _hlo(text: str, _: bytes, rng: random.Random) -> object:
     sharding = HloSharding.from_string(text, target=rng.choice(list(Target)))
-    return str(sharding), repr(sharding), hash(sharding), sharding == sharding.to_proto_bytes()
+    return _answers(sharding), sharding == sharding.to_proto_bytes()
 
 
 def _proto(_: str, data: bytes, rng: random.Random) -> object:
-    sharding = HloSharding.from_proto(data, target=rng.choice(list(Target)))
-    return str(sharding), repr(sharding), hash(sharding)
+    return _answers(HloSharding.from_proto(data, target=rng.choice(list(Target))))
+
+
+def _answers(sharding: HloSharding) -> object:
+    grid = sharding.v3_to_v2_sharding()
+    named = None
+    if sum(leaf.num_devices for leaf in grid.tuple_elements or (grid,)) <= _MOST_DEVICES:
+        with contextlib.suppress(SdyBridgeError):
+            named = to_v3_sharding(sharding)
+            infer_mesh([named])
+    return str(sharding), repr(sharding), hash(sharding), str(grid), str(named)
 
 
 def _text(read: Callable[[str], object]) -> Callable[[str, bytes, random.Random], object]:

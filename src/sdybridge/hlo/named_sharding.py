@@ -139,6 +139,14 @@ class NamedSharding:
         return self._manual_axes
 
     @property
+    def used_axis_names(self) -> tuple[str, ...]:
+        """The names of the axes that the sharding says something about, each once, as they come up."""
+        dims = [dim.axes for dim in self._dim_shardings]
+        lists = (*dims, self._replicated_axes, self._unreduced_axes, self._manual_axes)
+        indices = dict.fromkeys(axis.mesh_axis_index for axes in lists for axis in axes)
+        return tuple([self._mesh.axis_names[index] for index in indices])
+
+    @property
     def dimensions(self) -> tuple[int, ...]:
         """How many parts each dimension is cut into."""
         return tuple([dim.sharded_size(self._mesh) for dim in self._dim_shardings])

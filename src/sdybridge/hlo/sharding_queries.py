@@ -207,9 +207,10 @@ class ShardingQueries:
         Raises:
             VerificationError: This sharding has no tiles.
         """
-        grid = self._on_grid()
-        grid._check_tiled("data_rank")
-        return len(grid._tiles._dims) - grid._replicate_on_last_tile_dim - len(grid._subgroup_types)
+        self._check_tiled("data_rank")
+        if self._named is not None:
+            return len(self._named.dim_shardings)
+        return len(self._tiles._dims) - self._replicate_on_last_tile_dim - len(self._subgroup_types)
 
     @property
     def unique_device(self) -> int | None:

@@ -70,6 +70,8 @@ class Annotation:
     def devices(self) -> int | None:
         """How many devices the sharding is about; None if it does not say."""
         if isinstance(self.sharding, HloSharding):
+            if self.sharding.named_sharding is not None:
+                return self.sharding.named_sharding.num_devices or None
             tiles = self.sharding.tile_assignment
             return math.prod(tiles.dims) if self.sharding.is_tiled else None
         return None if self.mesh is None else self.mesh.total_size

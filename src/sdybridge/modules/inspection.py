@@ -166,9 +166,12 @@ def sharding_text(one: Annotation) -> str:
 
 
 def _axes(one: Annotation) -> Iterable[str]:
-    """The axes that a Shardy sharding names, each once."""
+    """The axes that a sharding names, each once."""
     sharding = one.sharding
-    if not isinstance(sharding, TensorShardingAttr):
+    if sharding is None:
         return ()
+    if not isinstance(sharding, TensorShardingAttr):
+        named = sharding.named_sharding
+        return () if named is None else named.used_axis_names
     refs = [ref for dim in sharding.dim_shardings for ref in dim.axes]
     return dict.fromkeys(ref.name for ref in (*refs, *sharding.replicated_axes, *sharding.unreduced_axes))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.bridge import Loss, LossKind, export_losses, import_losses
+from sdybridge.bridge import Loss, LossKind, convert_to_hlo_sharding, export_losses, import_losses
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment, recognize_iota
+from sdybridge.target import Target
 from sdybridge.view.devices import MOST_LISTED, devices_of
-from sdybridge.view.named_form import named_of_sdy
 from sdybridge.view.partition_spec import format_partition_spec, partition_spec_losses
 from sdybridge.view.reading import Notation
 
@@ -104,8 +104,10 @@ def _named(sharded: Sharded) -> Form:
     sdy, mesh = sharded.sdy, sharded.mesh
     if sdy is None or mesh is None or not (mesh.axes or mesh.is_maximal):
         return Form("hlo-named", None, "it needs the axes of a mesh")
+    if any("'" in name for name in mesh.axis_names):
+        return Form("hlo-named", None, "its text cannot have a quote in the name of an axis")
     try:
-        named = named_of_sdy(sdy, mesh, sharded.manual_axes)
+        named = convert_to_hlo_sharding(sdy, mesh, manual_axes=sharded.manual_axes, target=Target.NAMED)
     except SdyBridgeError as error:
         return Form("hlo-named", None, error.message)
     losses = []
@@ -117,9 +119,7 @@ def _named(sharded: Sharded) -> Form:
         ]
     if sharded.hlo.shard_group is not None:
         losses.append(Loss(LossKind.SHARD_GROUP, (), str(sharded.hlo.shard_group)))
-    return Form(
-        "hlo-named", HloSharding.named(named, metadata=sharded.hlo.metadata).to_string(), "", tuple(losses)
-    )
+    return Form("hlo-named", named.with_metadata(sharded.hlo.metadata).to_string(), "", tuple(losses))
 
 
 def _with_tiles(hlo: HloSharding, tiles: TileAssignment) -> HloSharding:

@@ -14,12 +14,12 @@ from sdybridge.bridge import (
     infer_mesh,
     resolve_mesh,
 )
+from sdybridge.bridge.named_import import mesh_attr
 from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
 from sdybridge.hlo import OpShardingType
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
-from sdybridge.view.named_form import mesh_of_named, sdy_of_named
 from sdybridge.view.reading import Notation, completed, relocated
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def place(
     from_sdy = [_place_sdy(one, known, tensor, tensors, manual_axes, target) for one in parsed]
     leaves = [leaf for one in parsed if one.hlo for leaf in leaves_of(one.hlo)]
     meshes = [sharded.mesh for placed in from_sdy for sharded in placed if sharded.mesh]
-    meshes += [mesh_of_named(leaf.named_sharding) for leaf in leaves if leaf.named_sharding]
+    meshes += [mesh_attr(leaf.named_sharding.mesh) for leaf in leaves if leaf.named_sharding]
     with_axes = [mesh for mesh in meshes if mesh.axes]
     if known is None and with_axes:
         known = with_axes[0]
@@ -138,6 +138,7 @@ def _place_sdy(
             mesh = resolve_mesh(sharding, known)
             _check_tensor(sharding.rank, of_value, f"{sharding.stripped}")
             hlo = convert_to_hlo_sharding(sharding, mesh, manual_axes=manual_axes, target=target)
+            hlo = hlo.v3_to_v2_sharding()  # of which it is told what the devices hold
         except SdyBridgeError as error:
             raise _explained(error, one, sharding, known, target) from None
         inline = isinstance(sharding.mesh_or_ref, MeshAttr)
@@ -235,7 +236,7 @@ def _place_named(
 ) -> Sharded:
     """A sharding that brings its mesh."""
     grid = leaf.v3_to_v2_sharding()
-    mesh = mesh_of_named(named)
+    mesh = mesh_attr(named.mesh)
     if grid.type is OpShardingType.MAXIMAL:
         sdy = TensorShardingAttr(mesh)
         return Sharded(text, Notation.HLO_NAMED, grid, sdy, mesh, MeshOrigin.INLINE, (), tensor)
@@ -249,7 +250,7 @@ def _place_named(
     except VerificationError as error:
         raise error.located(one.source, Span(0, max(1, len(one.source.text)))) from None
     manual = tuple([named.mesh.axis_names[axis.mesh_axis_index] for axis in named.manual_axes])
-    sdy_or_none = None if rank is None else sdy_of_named(named, rank=rank)
+    sdy_or_none = None if rank is None else convert_to_sdy_sharding(leaf, mesh, rank=rank)
     origin = MeshOrigin.INLINE if mesh.axes else None
     return Sharded(
         text, Notation.HLO_NAMED, grid, sdy_or_none, mesh if mesh.axes else None, origin, manual, tensor

@@ -182,6 +182,25 @@ def test_a_single_device() -> None:
         sharding.validate([4], 2)
 
 
+def test_manual_along_an_axis_of_one_device() -> None:
+    sharding = HloSharding.from_string("{mesh['x'=1,'y'=2], [{}], manual={'x'}}")
+    assert sharding.is_tiled
+    assert not sharding.is_manual
+    assert sharding.data_rank == 1
+    assert str(sharding.v3_to_v2_sharding()) == "{replicated}"
+    assert sharding.tile_shape([4]) == (4,)
+
+
+def test_names_of_the_axes_in_use() -> None:
+    def used(text: str) -> tuple[str, ...]:
+        named = HloSharding.from_string(text).named_sharding
+        assert named is not None
+        return named.used_axis_names
+
+    assert used("{mesh['a'=2,'b'=4,'c'=2], [{'c','b':(2)2}, {'b':(1)2}], manual={'a'}}") == ("c", "b", "a")
+    assert used("{mesh['a'=2], replicated}") == ()
+
+
 def test_equality() -> None:
     def read(text: str) -> HloSharding:
         return HloSharding.from_string(text)

@@ -115,6 +115,16 @@ def told(text: str, mesh: str = MESH) -> list[str]:
             id="inlined mesh",
         ),
         pytest.param(
+            """func.func @f(%a: tensor<8x8xf32> {mhlo.sharding = "{mesh['x'=2], [{'x', ?}, {}]}"}) {}""",
+            ["mhlo.sharding f %a argument f32[8,8] f32[4,8]"],
+            id="named mesh",
+        ),
+        pytest.param(
+            """func.func @f(%a: tensor<8x8xf32> {mhlo.sharding = "{mesh['x'=2,'y'=2], [{'y'}]}"}) {}""",
+            ["mhlo.sharding f %a argument f32[8,8] None"],
+            id="named mesh of another rank",
+        ),
+        pytest.param(
             'func.func @f(%a: tensor<8xf32> {a = "sdy.sharding = #sdy.sharding<@mesh, []>"}) { return }',
             [],
             id="in a string",

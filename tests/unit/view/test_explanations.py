@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pytest
 
-from sdybridge import HloSharding, MeshAttr, SdyBridgeError, TensorShardingAttr, explain
+from sdybridge import HloSharding, MeshAttr, SdyBridgeError, Target, TensorShardingAttr, explain
 from sdybridge.view import Explanation, Explanations
 
 from . import device_maps
@@ -309,6 +309,14 @@ def test_every_form_reads_back_to_the_same_placement(case: Case) -> None:
         if form.name == "shardy" or form.name == "partition-spec" or "metadata" not in case.text:
             assert again.sharded.hlo == explanation.sharded.hlo, form
         assert again.num_shards == explanation.num_shards
+
+
+def test_an_explanation_for_the_named_target_is_that_of_the_grid() -> None:
+    mesh = MeshAttr.from_sizes({"x": 2, "y": 4})
+    named, grid = (
+        explain('[{"y", ?}, {}]', mesh=mesh, target=target) for target in (Target.NAMED, Target.CURRENT)
+    )
+    assert str(named) == str(grid)
 
 
 @pytest.mark.parametrize(
