@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,16 +40,23 @@ class ConvertedModule:
     """A converted program and what was done to it.
 
     Attributes:
-        text: The new program.
+        text: The new program; empty for a proto.
         shardings: Every distinct sharding, most frequent first.
         operations: How many operations of each name were rewritten or removed.
         meshes: The meshes that the Shardy side of the conversion declares, by name.
+        proto: The new program, if it is a proto.
     """
 
     text: str
     shardings: tuple[ConvertedSharding, ...]
     operations: Mapping[str, int]
     meshes: Mapping[str, MeshAttr]
+    proto: bytes | None = field(default=None, kw_only=True)
+
+    @property
+    def program(self) -> str | bytes:
+        """The new program, in the format of the old one."""
+        return self.text if self.proto is None else self.proto
 
     @property
     def sites(self) -> int:

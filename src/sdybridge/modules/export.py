@@ -7,6 +7,7 @@ is converted once, and every other byte stays.
 from __future__ import annotations
 
 import enum
+import functools
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,12 +19,17 @@ from sdybridge.modules.converted import ConvertedModule
 from sdybridge.modules.custom_calls import export_custom_calls
 from sdybridge.modules.export_operations import ConstraintForm
 from sdybridge.modules.export_shardings import export_shardings
+from sdybridge.modules.hlo_export import HloExport
+from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.splice import origin
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from sdybridge.modules.hlo_program import HloProgram
+    from sdybridge.sdy import MeshAttr
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +59,21 @@ class CarrierForm(enum.Enum):
 
 
 def export_module(
-    text: str,
+    text: str | bytes,
     *,
     name: str = "<string>",
     target: Target = Target.CURRENT,
     constraints: ConstraintForm = ConstraintForm.COPY,
     add_missing_sharding_to_control_flow: bool | None = None,
     carrier: CarrierForm | None = None,
+    mesh: MeshAttr | Mapping[str, MeshAttr] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ExportResult:
     """Convert every Shardy sharding of a program to an HLO sharding, as XLA's StableHLO export does.
 
     Args:
-        text: MLIR text, pretty or generic, of any dialects and versions.
+        text: MLIR text, pretty or generic, of any dialects and versions; HLO text; or the bytes of an HLO
+            proto. In HLO, the Shardy shardings are those that ride along as `xla.sdy.sharding`.
         name: The name of the text, for errors.
         target: Whose conventions to follow; see `Target`.
         constraints: What `sdy.sharding_constraint` and `sdy.reshard` become.
@@ -73,10 +81,12 @@ def export_module(
             no sharding; None does as XLA: yes, but not with a carrier.
         carrier: What keeps the Shardy attributes, so that the import of the result is this program again;
             None to keep nothing. With it, `constraints` become calls of `@Sharding` in any case.
-        progress: Called now and then with the number of characters that are done.
+        mesh: Of HLO: meshes by name that the program does not declare, or one for all shardings.
+        progress: Of MLIR text: called now and then with the number of characters that are done.
 
     Raises:
         ParseError: A sharding or a Shardy operation is malformed.
+        ProtoError: The bytes are no HLO proto.
         VerificationError: A sharding is not valid where it stands.
         ConversionError: A sharding has no HLO form, or an operation is not supported yet.
 
@@ -91,8 +101,15 @@ def export_module(
     Source: `addStablehloExportPipeline` in xla's
     `service/spmd/shardy/stablehlo_round_trip/stablehlo_export.cc`.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"expected the program's text, not a {type(text).__name__}")
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"expected the program's text or bytes, not a {type(text).__name__}")
+    program = read_hlo(text, name)
+    if program is not None:
+        return named(
+            name,
+            functools.partial(_export_hlo, program, Target(target), mesh, keep_carriers=carrier is not None),
+        )
+    text = text_of(text)
     target, constraints = Target(target), ConstraintForm(constraints)
     source = Source(text, name)
     if carrier is not None:
@@ -112,10 +129,7 @@ def _with_carriers(
     """The export of the program with its carriers, and what was done to it."""
     from sdybridge.modules.export_carriers import add_carriers  # it needs the reader of operations
 
-    try:
-        carriers = add_carriers(source, target)
-    except SdyBridgeError as error:
-        raise _located(error, source) from None
+    carriers = add_carriers(source, target)
     new = Source(carriers.text, source.name)
     try:
         result = _exported(
@@ -126,15 +140,7 @@ def _with_carriers(
             start, end = (origin(carriers.edits, at) for at in (error.span.start, error.span.end))
             error = error.located(source, Span(start, max(start, end)))
         raise error from None
-    shardings = [
-        # what has a carrier loses nothing
-        replace(
-            one,
-            first=origin(carriers.edits, one.first),
-            losses=() if one.before in carriers.kept else one.losses,
-        )
-        for one in result.shardings
-    ]
+    shardings = [replace(one, first=origin(carriers.edits, one.first)) for one in result.shardings]
     operations = dict(Counter(carriers.operations) + Counter(result.operations))
     return replace(result, shardings=tuple(shardings), operations=operations)
 
@@ -167,6 +173,25 @@ def _exported(
         operations=dict(export.operations),
         meshes={operation.name: operation.mesh for operation in export.meshes.operations},
         added=added,
+    )
+
+
+def _export_hlo(
+    program: HloProgram,
+    target: Target,
+    mesh: MeshAttr | Mapping[str, MeshAttr] | None,
+    *,
+    keep_carriers: bool,
+) -> ExportResult:
+    export = HloExport(program, target, mesh, keep_carriers=keep_carriers)
+    new = program.edited(export.edit, export.attributes, target=target)
+    return ExportResult(
+        text=new if isinstance(new, str) else "",
+        proto=new if isinstance(new, bytes) else None,
+        shardings=export.shardings,
+        operations={},
+        meshes=export.meshes,
+        added=0,
     )
 
 

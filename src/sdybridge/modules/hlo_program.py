@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sdybridge.errors import VerificationError
 from sdybridge.hlo import OpShardingType
 from sdybridge.hlo.checks import cropped
+from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -206,6 +207,8 @@ class HloProgram(abc.ABC):
         self,
         edit: Callable[[HloSite], Edit | None],
         attributes: Mapping[str, str | None] | None = None,
+        *,
+        target: Target = Target.CURRENT,
     ) -> str | bytes:
         """The program with edits; every other byte stays.
 
@@ -213,4 +216,5 @@ class HloProgram(abc.ABC):
             edit: What becomes of each of `sites()`; None leaves it alone.
             attributes: Frontend attributes of the module to set, or (None) to remove. They are looked at when
                 all sites are edited.
+            target: Whose way to write new shardings.
         """

@@ -6,16 +6,19 @@ is converted once, and every other byte stays.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError, SdyBridgeError
 from sdybridge.modules.converted import ConvertedModule, most_frequent_first
+from sdybridge.modules.hlo_import import HloImport
 from sdybridge.modules.import_carriers import CARRIED, SWITCH, CarriersImport, import_carriers
 from sdybridge.modules.import_meshes import convert_found, infer_meshes, known_meshes
 from sdybridge.modules.import_shardings import ShardingImport
 from sdybridge.modules.open_values import OpenValues
+from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.splice import origin
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sdybridge.modules.converted import ConvertedSharding
+    from sdybridge.modules.hlo_program import HloProgram
     from sdybridge.sdy import MeshAttr
 
 
@@ -47,7 +51,7 @@ class ImportResult(ConvertedModule):
 
 
 def import_module(
-    text: str,
+    text: str | bytes,
     *,
     name: str = "<string>",
     mesh: MeshAttr | Mapping[str, MeshAttr] | None = None,
@@ -75,8 +79,10 @@ def import_module(
     are removed, as in XLA, but for those of `@Sharding`.
 
     Args:
-        text: MLIR text, pretty or generic, of any dialects and versions. Its `mhlo.sharding` hold the text
-            of a sharding, or the bytes of its proto.
+        text: MLIR text, pretty or generic, of any dialects and versions; HLO text; or the bytes of an HLO
+            proto. In HLO, the Shardy shardings ride along as `xla.sdy.sharding`, and one that does so already
+            counts, not the HLO sharding beside it. In MLIR, an `mhlo.sharding` holds the text of a sharding,
+            or the bytes of its proto.
         name: The name of the text, for errors.
         mesh: Your own mesh, or meshes by name. Each sharding goes on the first one that can express it, then
             on those that the program declares, and else on one that is made.
@@ -111,11 +117,26 @@ def import_module(
     Source: `ImportShardingsPass` in xla's
     `service/spmd/shardy/stablehlo_round_trip/stablehlo_import.cc`.
     """
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"expected the program's text or bytes, not a {type(text).__name__}")
+    program = read_hlo(text, name)
+    if program is not None:
+        hlo = HloImport(
+            program,
+            Target(target),
+            open_arguments,
+            open_results,
+            list_replicated_axes=list_replicated_axes,
+            read_carriers=carriers,
+        )
+        return named(name, functools.partial(_import_hlo, program, hlo, mesh, mesh_name, axis_names))
+    text = text_of(text)
     source = Source(text, name)
     carried = None
+    if carriers and CARRIED.search(text) and SWITCH not in text:
+        known = known_meshes(source, (), mesh, mesh_name)
+        carried = import_carriers(source, known, target)
     try:
-        if carriers and CARRIED.search(text) and SWITCH not in text:
-            carried = import_carriers(source, known_meshes(source, (), mesh, mesh_name), target)
         work = ShardingImport(
             Source(carried.text, name) if carried else source,
             target,
@@ -176,4 +197,24 @@ def _together(carried: CarriersImport, result: ImportResult) -> ImportResult:
         operations=dict(Counter(carried.operations) + Counter(result.operations)),
         carried=sum(one.count for one in carried.shardings),
         dropped=carried.dropped,
+    )
+
+
+def _import_hlo(
+    program: HloProgram,
+    hlo: HloImport,
+    mesh: MeshAttr | Mapping[str, MeshAttr] | None,
+    mesh_name: str,
+    axis_names: Sequence[str],
+) -> ImportResult:
+    hlo.read(mesh, mesh_name, axis_names)
+    new = program.edited(hlo.edit, hlo.attributes)
+    return ImportResult(
+        text=new if isinstance(new, str) else "",
+        proto=new if isinstance(new, bytes) else None,
+        shardings=hlo.shardings,
+        operations={},
+        meshes=hlo.meshes,
+        removed=0,
+        carried=hlo.carried,
     )

@@ -75,7 +75,7 @@ def infer_meshes(
         raise
     if any(inferred.mesh_name(leaf) is None for leaf in leaves):
         # XLA drops these shardings. A mesh without axes says the same as they do.
-        inferred = infer(leaves, mesh={**known, _fresh(mesh_name, known): MeshAttr()})
+        inferred = infer(leaves, mesh={**known, fresh_name(mesh_name, known): MeshAttr()})
     return inferred
 
 
@@ -153,7 +153,7 @@ def _opened(sharding: TensorShardingAttr, dims: frozenset[int]) -> TensorShardin
     )
 
 
-def _fresh(name: str, taken: Mapping[str, MeshAttr]) -> str:
+def fresh_name(name: str, taken: Mapping[str, MeshAttr]) -> str:
     """`name`, with a number behind it where it is taken."""
     numbered = (f"{name}_{i}" for i in itertools.count(1))
     return next(one for one in itertools.chain([name], numbered) if one not in taken)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdybridge.errors import SdyBridgeError
+from sdybridge.errors import ProtoError, SdyBridgeError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.carriers import Quoting, read_carrier
 from sdybridge.modules.hlo_program import SHARDY, HloProgram
@@ -76,6 +76,8 @@ class HloProto(HloProgram):
         self.file = file
         self._parsed: dict[bytes, HloSharding] = {}  # each distinct sharding is parsed once
         self._written: dict[int, tuple[HloSharding, bytes]] = {}
+        if data[:1] not in (b"", *_MODULE_STARTS):
+            raise ProtoError("this is a binary file, and no HLO proto", notes=["at byte 0"])
         self.wrappers, at, end = self._unwrapped()
         self.path = "hlo_module"
         self.fields = read_fields(data, at, end, self.path)

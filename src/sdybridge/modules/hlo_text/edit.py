@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.errors import ConversionError
 from sdybridge.modules.carriers import Quoting, write_string
 from sdybridge.modules.hlo_text.instruction import place_of, with_entries
 from sdybridge.modules.splice import splice
@@ -18,27 +19,38 @@ if TYPE_CHECKING:
     from sdybridge.modules.hlo_text.program import HloText
     from sdybridge.modules.hlo_text.site import TextSite
     from sdybridge.source import Source
+    from sdybridge.target import Target
 
 
 def edited(
-    program: HloText, edit: Callable[[HloSite], Edit | None], attributes: Mapping[str, str | None]
+    program: HloText,
+    edit: Callable[[HloSite], Edit | None],
+    attributes: Mapping[str, str | None],
+    target: Target,
 ) -> str:
     """See `HloProgram.edited`."""
     edits: list[splices.Edit] = []
     for site in program.sites():
         change = edit(site)
         if change is not None:
-            edits += _edits_of(program, site, change)
-    if attributes and program.has_header:
+            edits += _edits_of(program, site, change, target)
+    if not program.has_header and any(value is not None for value in attributes.values()):
+        raise program.locate(
+            ConversionError(
+                "the text has no header to hold attributes of the module",
+                help="write `HloModule name` above it",
+            )
+        )
+    if attributes:
         edits += _attribute_edits(program.source, *program.header, attributes)
     return splice(program.text, edits) if edits else program.text
 
 
-def _edits_of(program: HloText, site: TextSite, change: Edit) -> list[splices.Edit]:
+def _edits_of(program: HloText, site: TextSite, change: Edit, target: Target) -> list[splices.Edit]:
     attributes, end = site.attributes
     edits: list[splices.Edit] = []
     old = None if change.keeps_sharding else site.attribute("sharding")
-    new = "" if change.keeps_sharding else _text_of(change.sharding)
+    new = "" if change.keeps_sharding else _text_of(change.sharding, target)
     if old and new:
         edits.append((old.value.start, old.value.end, new))
     elif old:
@@ -53,8 +65,8 @@ def _edits_of(program: HloText, site: TextSite, change: Edit) -> list[splices.Ed
     return edits
 
 
-def _text_of(sharding: HloSharding | None) -> str:
-    return "" if sharding is None else sharding.to_string()
+def _text_of(sharding: HloSharding | None, target: Target) -> str:
+    return "" if sharding is None else sharding.to_string(target=target)
 
 
 def _attribute_edits(

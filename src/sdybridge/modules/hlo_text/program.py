@@ -25,6 +25,7 @@ from sdybridge.modules.hlo_text.instruction import (
 from sdybridge.modules.hlo_text.site import TextSite
 from sdybridge.modules.hlo_text.tokens import STRING, error, group_end, shown, skip_trivia
 from sdybridge.source import Source, Span
+from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +44,7 @@ _LINE = re.compile(
     rf"[ \t]*+(?:ROOT )?+%?+([\w.\-]++) = (?:[^\"'/\\]++|{STRING}|/\*index=\d++\*/)*+", re.DOTALL
 )
 _OTHER_COMMENT = re.compile(r"/\*(?!index=)")
+_BODY_END = re.compile(r'\}(?:, execution_thread="[^"]*+")?+\s*+(?:\Z|(?:ENTRY )?+%?+[\w.\-]++ [({])')
 _PARAMETER = re.compile(r" parameter\(")
 _ROOT = re.compile(r"\n[ \t]*+ROOT ")
 _GOES_ON = frozenset(" \t\r,/{(")  # a line that ends with one of them may not end its instruction
@@ -184,7 +186,7 @@ class HloText(HloProgram):
             raise error(self.source, at, f"expected a computation `name {{..}}`, found {shown(text, at)}")
         is_printed = (at == 0 or text[at - 1] == "\n") and text.startswith("\n", brace + 1)
         end = text.find("\n}", brace + 1) + 1 if is_printed else 0
-        if end and _OTHER_COMMENT.search(text, brace, end):
+        if end and not self._is_plain(brace + 1, end):
             end = 0
         return Computation(entry[2], bool(entry[1]), brace + 1, end or -1)
 
@@ -197,6 +199,11 @@ class HloText(HloProgram):
             and text.count("(", at, line_end) == text.count(")", at, line_end)
             and text.count("{", at, line_end) == text.count("}", at, line_end) + 1
         )
+
+    def _is_plain(self, start: int, end: int) -> bool:
+        """Whether the brace at `end` closes a body of lines, not a dictionary with line ends in it."""
+        is_end = _BODY_END.match(self.text, end) is not None
+        return is_end and not _OTHER_COMMENT.search(self.text, start, end)
 
     def _brace_behind_shape(self, at: int) -> int:
         """Where the body opens whose result has the shape at `at`."""
@@ -332,6 +339,8 @@ class HloText(HloProgram):
         self,
         edit: Callable[[HloSite], Edit | None],
         attributes: Mapping[str, str | None] | None = None,
+        *,
+        target: Target = Target.CURRENT,
     ) -> str:
         """The text with edits; every other byte stays."""
-        return edited(self, edit, attributes or {})
+        return edited(self, edit, {} if attributes is None else attributes, target)

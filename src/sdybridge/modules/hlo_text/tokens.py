@@ -16,8 +16,10 @@ COMMENT = r"(?:/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+)"
 TRIVIA = rf"(?:\s++|{COMMENT})*+"
 
 _TRIVIA = re.compile(TRIVIA, re.DOTALL)
-_TO_BRACKET = re.compile(rf"(?:[^()\[\]{{}}\"'/]++|{STRING}|{COMMENT}|/(?![*/]))*+", re.DOTALL)
-_FLAT = re.compile(r"\{[^{}\"'/]*+\}|\([^()\[\]{}\"'/]*+\)|\[[^()\[\]{}\"'/]*+\]")
+_PLAIN = "[^()\\[\\]{}\"'/]"
+_PAIR = rf"\[{_PLAIN}*+\]|\{{{_PLAIN}*+\}}|\({_PLAIN}*+\)"
+_TO_BRACKET = re.compile(rf"(?:{_PLAIN}++|{_PAIR}|{STRING}|{COMMENT}|/(?![*/]))*+", re.DOTALL)
+_FLAT = re.compile(_PAIR)
 _IN_DICTIONARY = re.compile(r'(?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _STRING = re.compile(STRING, re.DOTALL)
 _ATOM = re.compile(r"[^\s,()\[\]{}\"'/]++")

@@ -1,0 +1,157 @@
+"""Export of an HLO program: the Shardy shardings that ride along become its HLO shardings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh, verify_for_export
+from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.hlo import HloSharding, OpShardingType
+from sdybridge.modules.carriers import CARRIERS, MESHES, SHARDING, SHARDING_RULE
+from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
+from sdybridge.modules.hlo_program import Edit
+from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from sdybridge.sdy.printer import symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sdybridge.bridge import Loss
+    from sdybridge.modules.carriers import Carrier
+    from sdybridge.modules.hlo_program import HloProgram, HloSite
+    from sdybridge.target import Target
+
+_OWN = frozenset((SHARDING, SHARDING_RULE))
+
+
+class HloExport:
+    """One export under way.
+
+    Attributes:
+        meshes: The meshes that the program declares, and the caller's.
+        attributes: What becomes of the module's frontend attributes, once every site is edited.
+    """
+
+    def __init__(
+        self,
+        program: HloProgram,
+        target: Target,
+        mesh: MeshAttr | Mapping[str, MeshAttr] | None,
+        *,
+        keep_carriers: bool,
+    ) -> None:
+        self.meshes: dict[str, MeshAttr] = declared_meshes(program)
+        self.attributes: dict[str, str | None] = {}
+        self._any_mesh = mesh if isinstance(mesh, MeshAttr) else None
+        if mesh is not None and not isinstance(mesh, MeshAttr):
+            self.meshes = {**mesh, **self.meshes}
+        self._program = program
+        self._target = target
+        self._keep_carriers = keep_carriers
+        self._known: dict[tuple[object, ...], tuple[HloSharding, ConvertedSharding]] = {}
+        if not keep_carriers and MESHES in program.frontend_attributes:
+            self.attributes[MESHES] = None
+            self._keep_meshes_for(program.frontend_attributes)
+
+    @property
+    def shardings(self) -> tuple[ConvertedSharding, ...]:
+        """Every distinct sharding that was converted."""
+        return most_frequent_first([converted for _, converted in self._known.values()])
+
+    def edit(self, site: HloSite) -> Edit | None:
+        """What becomes of one site."""
+        attributes = site.frontend_attributes
+        if not self._keep_carriers:
+            self._keep_meshes_for(attributes)
+        changes: dict[str, str | None] = {}
+        if not self._keep_carriers:
+            changes = {key: None for key in _OWN if key in attributes}
+        carrier = site.carrier(SHARDING) if SHARDING in attributes else None
+        if carrier is None:
+            return Edit(attributes=changes) if changes else None
+        index = site.tuple_index
+        key = (carrier.text, site.shape, index)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._convert(site, carrier, index)
+        known[1].count += 1
+        return Edit(keeps_sharding=False, sharding=known[0], attributes=changes)
+
+    def _keep_meshes_for(self, attributes: Mapping[str, str]) -> None:
+        """Other Shardy attributes stay, and so do the meshes that they name."""
+        if not (attributes.keys() & CARRIERS) <= _OWN | {MESHES}:
+            self.attributes.pop(MESHES, None)
+
+    def _convert(
+        self, site: HloSite, carrier: Carrier, index: int | None
+    ) -> tuple[HloSharding, ConvertedSharding]:
+        value = carrier.parse(target=self._target)
+        is_list = isinstance(value, TensorShardingPerValueAttr)
+        listed: Sequence[object] = (
+            value.shardings if isinstance(value, TensorShardingPerValueAttr) else (value,)
+        )
+        tensors = site.tensors
+        ranks = [len(tensor.dims) for tensor in tensors] if tensors is not None else [None] * len(listed)
+        if index is not None and len(listed) > 1 and len(ranks) == 1 and index < len(listed):
+            shardings = {index: listed[index]}  # XLA repeats the list of the operation at each of its results
+        else:
+            shardings = dict(enumerate(listed))
+        self._check_count(site, carrier, len(shardings), len(ranks))
+        leaves = []
+        losses: list[Loss] = []
+        for (i, sharding), rank in zip(shardings.items(), ranks or [0], strict=False):
+            if not isinstance(sharding, TensorShardingAttr):
+                continue  # the carrier takes nothing else
+            try:
+                mesh = self._mesh(sharding, site)
+                verify_for_export(sharding, mesh, rank=rank)
+                leaves.append(_as_xla_reads(convert_to_hlo_sharding(sharding, mesh, target=self._target)))
+            except SdyBridgeError as error:
+                if isinstance(error, VerificationError) and is_list:
+                    error.path = ("shardings", i, *error.path)
+                error.notes = (*error.notes, f"it is on {site.name}, a {site.shape}")
+                raise carrier.located(error) from None
+            losses += export_losses(sharding, mesh, target=self._target)
+        hlo = HloSharding.flat_tuple(leaves) if site.is_tuple else leaves[0]
+        text = hlo.to_string(target=self._target)
+        converted = ConvertedSharding(carrier.text, text, 0, site.offset, tuple(losses), f"sharding={text}")
+        return hlo, converted
+
+    def _check_count(self, site: HloSite, carrier: Carrier, count: int, expected: int) -> None:
+        if count == expected or (count == 1 and expected == 0):
+            return
+        error = VerificationError(
+            f"{count} shardings for {expected} values",
+            rule="sharding-count",
+            notes=[f"{site.name} is a {site.shape}"],
+        )
+        raise carrier.located(error)
+
+    def _mesh(self, sharding: TensorShardingAttr, site: HloSite) -> MeshAttr:
+        try:
+            return resolve_mesh(sharding, self._any_mesh or self.meshes)
+        except VerificationError as error:
+            name = symbol(str(sharding.mesh_or_ref))
+            if not self.meshes:
+                error.notes = (*error.notes, f"the program has no frontend attribute {MESHES}")
+            error.message = f"unknown mesh {name} at {site.name}"
+            error.help = f"give it: mesh={{{str(sharding.mesh_or_ref)!r}: ..}}, or --mesh {name}=x=2,y=4"
+            raise
+
+
+def declared_meshes(program: HloProgram) -> dict[str, MeshAttr]:
+    """The meshes that ride along with a program, by name.
+
+    Raises:
+        SdyBridgeError: Their text is malformed.
+    """
+    carrier = program.carrier(MESHES)
+    meshes = carrier.parse() if carrier else None
+    return meshes if isinstance(meshes, dict) else {}
+
+
+def _as_xla_reads(leaf: HloSharding) -> HloSharding:
+    """XLA reads a grid of one device as replicated when it makes HLO."""
+    if leaf.type is OpShardingType.OTHER and leaf.num_devices == 1:
+        return HloSharding.replicate()
+    return leaf

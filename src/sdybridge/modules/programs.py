@@ -1,0 +1,80 @@
+"""Programs in every format: MLIR text, HLO text and HLO protos, told apart by what they hold."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.hlo_proto import HloProto
+from sdybridge.modules.hlo_text import HloText
+from sdybridge.modules.hlo_text.tokens import TRIVIA
+from sdybridge.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from sdybridge.modules.hlo_program import HloProgram
+
+    T = TypeVar("T")
+
+_LOOK = 1 << 16
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_SHAPE = r"\(?\s*+(?:/\*[^*]*+\*/)?[a-z]\w{1,12}\["
+_HLO = re.compile(
+    rf"{TRIVIA}(?:HloModule\b|ENTRY\b|(?:ROOT\s+)?%?[\w.\-]++\s*+=\s*+{_SHAPE}"
+    rf"|%?[\w.\-]++\s++\([\w.\-]*+(?::\s*+{_SHAPE}|\)\s*+->))",
+    re.DOTALL,
+)
+
+
+def is_proto(data: bytes) -> bool:
+    r"""Whether bytes are a proto, not text: those of an HLO proto hold control characters.
+
+    >>> is_proto(b"\x0a\x01m\x12\x04main"), is_proto(b"HloModule m")
+    (True, False)
+    """
+    return _BINARY.search(data, 0, _LOOK) is not None
+
+
+def is_hlo_text(text: str) -> bool:
+    r"""Whether a text is HLO, not MLIR.
+
+    >>> is_hlo_text("// c\nHloModule m"), is_hlo_text("a = f32[8] parameter(0)"), is_hlo_text("module {}")
+    (True, True, False)
+    """
+    return _HLO.match(text) is not None
+
+
+def read_hlo(data: str | bytes, name: str) -> HloProgram | None:
+    """The HLO program that `data` holds; None if it is text of another kind.
+
+    Raises:
+        ProtoError: The bytes are no HLO proto.
+    """
+    if isinstance(data, bytes):
+        if is_proto(data):
+            return named(name, functools.partial(HloProto, data, name))
+        data = data.decode("utf-8", "surrogateescape")
+    return HloText(Source(data, name)) if is_hlo_text(data) else None
+
+
+def text_of(data: str | bytes) -> str:
+    """The text that `data` holds; bytes that are not UTF-8 survive."""
+    return data.decode("utf-8", "surrogateescape") if isinstance(data, bytes) else data
+
+
+def named(name: str, work: Callable[[], T]) -> T:
+    """What `work` answers; errors about the bytes of a proto get to know its name.
+
+    Raises:
+        SdyBridgeError: What `work` raises.
+    """
+    try:
+        return work()
+    except SdyBridgeError as error:
+        if error.source is None:
+            error.source = Source("", name)
+        raise
