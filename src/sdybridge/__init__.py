@@ -41,9 +41,14 @@ if TYPE_CHECKING:
     from sdybridge.modules import ExportResult as ExportResult
     from sdybridge.modules import ImportResult as ImportResult
     from sdybridge.modules import RoundTrip as RoundTrip
+    from sdybridge.modules import Spelling as Spelling
     from sdybridge.modules import export_module as export_module
     from sdybridge.modules import import_module as import_module
+    from sdybridge.modules import read_hlo as read_hlo
+    from sdybridge.modules import rename_axes as rename_axes
+    from sdybridge.modules import rewrite_module as rewrite_module
     from sdybridge.modules import round_trip as round_trip
+    from sdybridge.modules import strip_shardings as strip_shardings
     from sdybridge.modules import verify_module as verify_module
     from sdybridge.sdy import AxisRefAttr as AxisRefAttr
     from sdybridge.sdy import DimensionShardingAttr as DimensionShardingAttr
@@ -88,9 +93,14 @@ _HOMES = {
     "ExportResult": "modules",
     "ImportResult": "modules",
     "RoundTrip": "modules",
+    "Spelling": "modules",
     "export_module": "modules",
     "import_module": "modules",
+    "read_hlo": "modules",
+    "rename_axes": "modules",
+    "rewrite_module": "modules",
     "round_trip": "modules",
+    "strip_shardings": "modules",
     "verify_module": "modules",
     "AxisRefAttr": "sdy",
     "DimensionShardingAttr": "sdy",

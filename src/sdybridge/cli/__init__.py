@@ -18,10 +18,13 @@ _COMMANDS = {
     "export": "Convert a whole program from Shardy shardings to HLO shardings.",
     "import": "Convert a whole program from HLO shardings to Shardy shardings.",
     "inspect": "Show the meshes, shardings, inputs and outputs of programs.",
+    "rename-axes": "Give mesh axes new names, everywhere in a program.",
+    "rewrite": "Write the HLO shardings of a program in another way.",
     "roundtrip": "Export a program, import it back, and compare its shardings.",
     "storage": "Read attributes from a process or a core dump; show their layout.",
+    "strip": "Remove every sharding of an HLO program.",
 }
-_FILES = {"import": "import_"}
+_FILES = {"import": "import_", "rename-axes": "rename_axes"}
 
 
 class _LazyGroup(click.Group):

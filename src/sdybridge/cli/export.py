@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import target_option
+from sdybridge.cli.options import MeshType, known_meshes, target_option
 from sdybridge.cli.summary import as_json, describe, plural
-from sdybridge.cli.terminal import ProgressBar, read_text, write_text
+from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import CarrierForm, ConstraintForm, export_module
 
 if TYPE_CHECKING:
+    from sdybridge.sdy import MeshAttr
     from sdybridge.target import Target
 
 
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
     help="Keep the Shardy attributes beside the HLO shardings: sdy is frontend attributes such as "
     "xla.sdy.sharding, as between JAX and XLA. Import then gives this program again.",
 )
+@click.option(
+    "--mesh",
+    "meshes",
+    type=MeshType(),
+    multiple=True,
+    help="Of HLO: a mesh that the program lacks, x=2,y=4 or a full <[...]>; repeat as @name=... for several.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
 @click.option("--json", "in_json", is_flag=True, help="The summary on standard error as JSON.")
 def command(
@@ -47,6 +55,7 @@ def command(
     output: str | None,
     target: Target,
     carrier: CarrierForm | None,
+    meshes: tuple[tuple[str | None, MeshAttr], ...],
     *,
     portable: bool,
     add_missing_sharding_to_control_flow: bool | None,
@@ -55,23 +64,27 @@ def command(
 ) -> None:
     """Convert a whole program from Shardy shardings to HLO shardings.
 
-    FILE is StableHLO/MLIR text, or - for standard input. Every `sdy.sharding` becomes the `mhlo.sharding`
-    that XLA's own export writes, meshes and Shardy operations go, and every other byte stays. A summary goes
-    to standard error.
+    FILE is StableHLO/MLIR text, HLO text or an HLO proto, or - for standard input. Every `sdy.sharding`
+    becomes the `mhlo.sharding` that XLA's own export writes, meshes and Shardy operations go, and every other
+    byte stays. In HLO, what rides along as `xla.sdy.sharding` becomes `sharding`. A summary goes to standard
+    error.
 
     \b
     Examples:
       sdybridge export step.mlir -o step.hlo.mlir
       sdybridge export step.mlir --portable | stablehlo-opt -
       sdybridge export step.mlir --carrier sdy -o step.hlo.mlir
+      sdybridge export module_0001.before_optimizations.txt -o grids.txt
       sdybridge export - --target classic < step.mlir > old.mlir
     """  # noqa: D301  (click reads the escape)
-    source = read_text(file)
+    program = read_program(file)
+    source = program.source
     start = time.perf_counter()
     with ProgressBar(f"export {source.name}", len(source.text)) as bar:
         result = export_module(
-            source.text,
+            program.data,
             name=source.name,
+            mesh=known_meshes(meshes),
             target=target,
             constraints=ConstraintForm.CUSTOM_CALL if portable else ConstraintForm.COPY,
             add_missing_sharding_to_control_flow=add_missing_sharding_to_control_flow,
@@ -79,14 +92,14 @@ def command(
             progress=bar.update,
         )
     seconds = time.perf_counter() - start
-    write_text(output, result.text)
+    write_program(output, result.program)
     if in_json:
         summary = as_json(result, source, seconds, added_replicated=result.added)
         click.echo(json.dumps(summary, indent=2), err=True)
     elif not quiet:
         operations = plural(result.added, "control-flow operation")
         details = [f"added:     {{replicated}} on {operations}"] if result.added else []
-        opened = source.text.count("{") - source.text.count("}")
+        opened = 0 if result.proto is not None else source.text.count("{") - source.text.count("}")
         if opened:
             details.append(f"warning:   {plural(abs(opened), 'brace')} without a partner; was the file cut?")
         click.echo(describe(result, source, seconds, details), err=True)

@@ -11,7 +11,7 @@ import click
 
 from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
 from sdybridge.cli.summary import as_json, describe, plural
-from sdybridge.cli.terminal import ProgressBar, read_text, write_text
+from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import import_module
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ def command(
 ) -> None:
     """Convert a whole program from HLO shardings to Shardy shardings.
 
-    FILE is StableHLO/MLIR text, or - for standard input. Every `mhlo.sharding` becomes an `sdy.sharding` on
-    a mesh that is declared at the top, calls of `@Sharding` become constraints, and every other byte stays.
-    Where frontend attributes keep the Shardy shardings, these are put back, with their meshes. A summary
-    goes to standard error.
+    FILE is StableHLO/MLIR text, HLO text or an HLO proto, or - for standard input. Every `mhlo.sharding`
+    becomes an `sdy.sharding` on a mesh that is declared at the top, calls of `@Sharding` become constraints,
+    and every other byte stays. In HLO, every `sharding` becomes an `xla.sdy.sharding`. Where frontend
+    attributes keep the Shardy shardings, these are put back, with their meshes. A summary goes to standard
+    error.
 
     \b
     Examples:
@@ -85,11 +86,12 @@ def command(
     """  # noqa: D301  (click reads the escape)
     open_arguments, open_results = _open_values(open_dims)
     known = known_meshes(meshes)
-    source = read_text(file)
+    program = read_program(file)
+    source = program.source
     start = time.perf_counter()
     with ProgressBar(f"import {source.name}", len(source.text)) as bar:
         result = import_module(
-            source.text,
+            program.data,
             name=source.name,
             mesh=known,
             axis_names=axis_names,
@@ -101,7 +103,7 @@ def command(
             progress=bar.update,
         )
     seconds = time.perf_counter() - start
-    write_text(output, result.text)
+    write_program(output, result.program)
     if in_json:
         summary = as_json(
             result,

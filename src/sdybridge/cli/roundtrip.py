@@ -11,7 +11,7 @@ import click
 
 from sdybridge.cli.options import target_option
 from sdybridge.cli.summary import plural
-from sdybridge.cli.terminal import ProgressBar, read_text, write_text
+from sdybridge.cli.terminal import ProgressBar, read_text, write_program
 from sdybridge.modules import ConstraintForm, round_trip
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def command(
         )
     seconds = time.perf_counter() - start
     if output:
-        write_text(output, trip.imported.text)
+        write_program(output, trip.imported.text)
     if in_json:
         click.echo(json.dumps(_as_json(trip, source, seconds), indent=2))
     elif not quiet:

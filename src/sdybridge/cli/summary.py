@@ -45,7 +45,7 @@ def as_json(result: ConvertedModule, source: Source, seconds: float, **details: 
                 "before": sharding.before,
                 "after": sharding.after,
                 "count": sharding.count,
-                "first": "{}:{}".format(*source.location(sharding.first)),
+                "first": place(result, source, sharding.first),
                 "losses": [{"kind": loss.kind.value, "detail": loss.detail} for loss in sharding.losses],
             }
             for sharding in result.shardings
@@ -53,6 +53,11 @@ def as_json(result: ConvertedModule, source: Source, seconds: float, **details: 
         "losses": {kind: count for kind, count, _ in losses},
         "seconds": round(seconds, 6),
     }
+
+
+def place(result: ConvertedModule, source: Source, offset: int) -> str:
+    """A place in the program: `line:column` of a text, `byte N` of a proto."""
+    return "{}:{}".format(*source.location(offset)) if result.proto is None else f"byte {offset}"
 
 
 def losses_by_kind(shardings: Iterable[tuple[Sequence[Loss], int]]) -> list[tuple[str, int, str]]:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import click
 
@@ -23,15 +23,48 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0  # seconds before a progress bar appears
 
 
+class ProgramFile(NamedTuple):
+    """A program as it was read.
+
+    Attributes:
+        data: Its text, or the bytes of a proto.
+        source: Its text with its name; without text for a proto.
+    """
+
+    data: str | bytes
+    source: Source
+
+
+def read_program(path: str) -> ProgramFile:
+    """A program in any format: text, or the bytes of an HLO proto; `-` is standard input.
+
+    MLIR bytecode and files of `jax.export` are turned into text.
+    """
+    from sdybridge.interop import is_bytecode
+    from sdybridge.modules.programs import is_proto
+
+    data, name = _read(path)
+    if not is_bytecode(data) and is_proto(data):
+        return ProgramFile(data, Source("", name))
+    source = _as_text(data, name)
+    return ProgramFile(source.text, source)
+
+
 def read_text(path: str) -> Source:
     """The text of a file, or of standard input for `-`; bytes that are not UTF-8 survive.
 
     MLIR bytecode and files of `jax.export` are turned into text.
     """
+    return _as_text(*_read(path))
+
+
+def _read(path: str) -> tuple[bytes, str]:
     if path == "-":
-        data, name = sys.stdin.buffer.read(), "<stdin>"
-    else:
-        data, name = Path(path).read_bytes(), path
+        return sys.stdin.buffer.read(), "<stdin>"
+    return Path(path).read_bytes(), path
+
+
+def _as_text(data: bytes, name: str) -> Source:
     from sdybridge.interop import is_bytecode, read_bytecode  # subprocess and more, for few commands
 
     if is_bytecode(data):
@@ -41,7 +74,7 @@ def read_text(path: str) -> Source:
         raise ParseError("this is a binary file, not MLIR text", source=Source("", name))
     if source.text.startswith("\ufeff"):
         raise ParseError(
-            "the text starts with a byte order mark, which no MLIR reader takes",
+            "the text starts with a byte order mark, which no reader takes",
             source=source,
             span=Span(0, 1),
             help="save the file as UTF-8 without one",
@@ -49,9 +82,9 @@ def read_text(path: str) -> Source:
     return source
 
 
-def write_text(path: str | None, text: str) -> None:
+def write_program(path: str | None, program: str | bytes) -> None:
     """Write to a file, whole or not at all, or to standard output for None and `-`."""
-    data = text.encode("utf-8", "surrogateescape")
+    data = program if isinstance(program, bytes) else program.encode("utf-8", "surrogateescape")
     if path == "":
         raise click.UsageError("the name of the output file is empty")
     try:

@@ -14,6 +14,11 @@ from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm
 if TYPE_CHECKING:
     from sdybridge.modules.import_ import ImportResult as ImportResult
     from sdybridge.modules.import_ import import_module as import_module
+    from sdybridge.modules.programs import read_hlo as read_hlo
+    from sdybridge.modules.rename_axes import rename_axes as rename_axes
+    from sdybridge.modules.rewrite import Spelling as Spelling
+    from sdybridge.modules.rewrite import rewrite_module as rewrite_module
+    from sdybridge.modules.rewrite import strip_shardings as strip_shardings
     from sdybridge.modules.roundtrip import RoundTrip as RoundTrip
     from sdybridge.modules.roundtrip import RoundTripSharding as RoundTripSharding
     from sdybridge.modules.roundtrip import round_trip as round_trip
@@ -23,8 +28,13 @@ _HOMES = {
     "ImportResult": "import_",
     "RoundTrip": "roundtrip",
     "RoundTripSharding": "roundtrip",
+    "Spelling": "rewrite",
     "import_module": "import_",
+    "read_hlo": "programs",
+    "rename_axes": "rename_axes",
+    "rewrite_module": "rewrite",
     "round_trip": "roundtrip",
+    "strip_shardings": "rewrite",
     "verify_module": "verify",
 }
 

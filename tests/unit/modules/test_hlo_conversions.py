@@ -1,0 +1,319 @@
+"""Conversions of HLO programs: export, import, other spellings, new names, and programs without shardings."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
+from sdybridge.modules import (
+    CarrierForm,
+    export_module,
+    import_module,
+    read_hlo,
+    rename_axes,
+    rewrite_module,
+    strip_shardings,
+)
+from sdybridge.modules.programs import is_hlo_text, is_proto
+from sdybridge.sdy import MeshAttr
+
+HEADER = "HloModule m, num_partitions=8"
+MESHES = ', frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["x"=4, "y"=2]>}}'
+CARRIER = 'xla.sdy.sharding="#sdy.sharding<@mesh, [{\\"x\\"}, {}]>"'
+ROWS = "sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}"
+MESH = MeshAttr.from_sizes({"x": 4, "y": 2})
+
+
+def module(*lines: str, header: str = HEADER) -> str:
+    return f"{header}\n\nENTRY main {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+
+
+def listed(*shardings: str) -> str:
+    """The frontend attributes with a carrier of these dimensions on @mesh."""
+    attribute = f"#sdy.sharding_per_value<[{', '.join(f'<@mesh, {one}>' for one in shardings)}]>"
+    escaped = attribute.replace('"', '\\"')
+    return f'frontend_attributes={{xla.sdy.sharding="{escaped}"}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        (
+            f"a = f32[8,4] parameter(0), frontend_attributes={{{CARRIER}}}",
+            f"a = f32[8,4] parameter(0), {ROWS}",
+        ),
+        (
+            f'a = f32[8,4] add(b), sharding={{manual}}, frontend_attributes={{b="1",{CARRIER}}}',
+            f'a = f32[8,4] add(b), {ROWS}, frontend_attributes={{b="1"}}',
+        ),
+        (
+            "a = (f32[8], s32[]) while(b), " + listed('[{"x", "y"}]', "[]"),
+            "a = (f32[8], s32[]) while(b), sharding={{devices=[8]<=[8]}, {replicated}}",
+        ),
+        (
+            "a = s32[8] get-tuple-element(b), index=1, " + listed("[]", '[{"x", "y"}]'),
+            "a = s32[8] get-tuple-element(b), index=1, sharding={devices=[8]<=[8]}",
+        ),
+        ("a = () custom-call(b), " + listed("[]"), "a = () custom-call(b), sharding={{replicated}}"),
+        (
+            'a = f32[8,4] dot(b, c), frontend_attributes={xla.sdy.sharding_rule="#sdy.op_sharding_rule<..>"}',
+            "a = f32[8,4] dot(b, c)",
+        ),
+        ("a = f32[8,4] parameter(0), sharding={manual}", "a = f32[8,4] parameter(0), sharding={manual}"),
+    ],
+)
+def test_export(line: str, after: str) -> None:
+    result = export_module(module(line, header=HEADER + MESHES))
+    assert result.text == module(after)
+    assert result.sites == ("xla.sdy.sharding=" in line)
+
+
+def test_export_keeps_carriers() -> None:
+    line = f"a = f32[8,4] parameter(0), frontend_attributes={{{CARRIER}}}"
+    result = export_module(module(line, header=HEADER + MESHES), carrier=CarrierForm.SDY)
+    after = f"a = f32[8,4] parameter(0), {ROWS}, frontend_attributes={{{CARRIER}}}"
+    assert result.text == module(after, header=HEADER + MESHES)
+    assert import_module(result.text).text == module(line, header=HEADER + MESHES)
+
+
+def test_export_keeps_the_meshes_of_other_carriers() -> None:
+    text = module(
+        f"a = f32[8,4] parameter(0), frontend_attributes={{{CARRIER}}}",
+        'b = f32[2,4] custom-call(a), frontend_attributes={xla.sdy.manual_axes="#sdy<manual_axes{\\"x\\"}>"}',
+        header=HEADER + MESHES,
+    )
+    assert MESHES in export_module(text).text
+
+
+def test_export_on_a_mesh_that_is_given() -> None:
+    text = module(f"a = f32[8,4] parameter(0), frontend_attributes={{{CARRIER}}}")
+    for mesh in (MESH, {"mesh": MESH}):
+        assert export_module(text, mesh=mesh).text == module(f"a = f32[8,4] parameter(0), {ROWS}")
+
+
+@pytest.mark.parametrize(
+    ("shardings", "said"),
+    [
+        (["[]"], "unknown mesh @mesh at a"),
+        (['[{"z"}]'], '"z"'),
+        (['[{"x"}, {}]'], "rank"),
+        (['[{"x"}]', "[]"], "2 shardings for 1 values"),
+        (['[{"x"'], "expected"),
+    ],
+)
+def test_errors_of_export_name_the_place(shardings: list[str], said: str) -> None:
+    header = HEADER + (MESHES if "mesh" not in said else MESHES.replace("{mesh", "{other"))
+    text = module(f"a = f32[8] parameter(0), {listed(*shardings)}", header=header)
+    with pytest.raises(SdyBridgeError) as caught:
+        export_module(text, name="m.hlo")
+    assert said in str(caught.value)
+    assert caught.value.location.startswith("m.hlo:4:")
+
+
+def test_a_mesh_that_the_module_lost() -> None:
+    """C12: the error names the instruction and the mesh, and says how to supply it."""
+    text = module(f"Arg_0 = f64[8,3] parameter(0), frontend_attributes={{{CARRIER}}}")
+    with pytest.raises(VerificationError) as caught:
+        export_module(text)
+    assert caught.value.message == "unknown mesh @mesh at Arg_0"
+    assert "--mesh @mesh=x=2,y=4" in (caught.value.help or "")
+    assert "no frontend attribute xla.sdy.meshes" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "carrier"),
+    [
+        (f"a = f32[8,4] parameter(0), {ROWS}", '"#sdy.sharding<@mesh, [{\\"x\\"}, {}]>"'),
+        (f"a = f32[8,4] negate(b), {ROWS}", '"#sdy.sharding_per_value<[<@mesh, [{\\"x\\"}, {}]>]>"'),
+        (
+            "a = f32[8] negate(b), sharding={maximal device=3}",
+            '"#sdy.sharding_per_value<[<@maximal_mesh_3, []>]>"',
+        ),
+        (
+            "a = (f32[8], s32[]) while(b), sharding={{devices=[8]<=[8]}, {replicated}}",
+            '"#sdy.sharding_per_value<[<@mesh, [{\\"x\\", \\"y\\"}]>, <@mesh, []>]>"',
+        ),
+        (
+            "a = (f32[8], s32[]) while(b), sharding={replicated}",
+            '"#sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, []>]>"',
+        ),
+        ("a = () custom-call(b), sharding={{replicated}}", '"#sdy.sharding_per_value<[<@mesh, []>]>"'),
+    ],
+)
+def test_import(line: str, carrier: str) -> None:
+    result = import_module(module(line), mesh=MESH)
+    head = line.partition(", sharding=")[0]
+    assert result.text.splitlines()[3] == f"  {head}, frontend_attributes={{xla.sdy.sharding={carrier}}}"
+    assert 'mesh = #sdy.mesh<["x"=4, "y"=2]>' in result.text.splitlines()[0]
+
+
+def test_import_infers_a_mesh() -> None:
+    text = module(
+        "a = f32[8,4] parameter(0), sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}",
+        "b = f32[8,4] negate(a), sharding={devices=[1,4,2]<=[2,2,2]T(1,0,2) last_tile_dim_replicate}",
+    )
+    result = import_module(text, axis_names=["x", "y"])
+    assert [mesh.stripped for mesh in result.meshes.values()] == ['<["x"=2, "y"=2, "_axis_2"=2]>']
+
+
+def test_what_rides_along_wins() -> None:
+    text = module(
+        f"a = f32[8,4] parameter(0), sharding={{manual}}, frontend_attributes={{{CARRIER}}}",
+        header=HEADER + MESHES,
+    )
+    assert import_module(text).text == text.replace(" sharding={manual},", "")
+
+
+def test_open_arguments_and_results() -> None:
+    text = module(
+        f"a = f32[8,4] parameter(0), {ROWS}",
+        f"b = f32[8,4] parameter(1), {ROWS}",
+        f"ROOT c = f32[8,4] add(a, b), {ROWS}",
+    )
+    lines = import_module(
+        text, mesh=MESH, open_arguments=[False, True], open_results=[True]
+    ).text.splitlines()
+    assert [line.count("?") for line in lines[3:6]] == [0, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("a = f32[8] parameter(0), sharding={devices=[2,2]<=[4]}", "tiles tensors of rank 2, not of rank 1"),
+        ("a = (f32[], f32[]) parameter(0), sharding={{replicated}}", "a tuple of 1 shardings on 2 tensors"),
+        ("a = f32[8] parameter(0), sharding={devices=[2]0,0}", "device"),
+        ("a = parameter(0), sharding={manual}", "does not say its shape"),
+    ],
+)
+def test_errors_of_import_name_the_place(line: str, said: str) -> None:
+    with pytest.raises(SdyBridgeError) as caught:
+        import_module(module(line), name="m.hlo")
+    assert said in str(caught.value)
+    assert caught.value.location.startswith("m.hlo:4:")
+
+
+def test_import_needs_a_header_for_the_meshes() -> None:
+    with pytest.raises(ConversionError, match="no header"):
+        import_module("a = f32[8] parameter(0), sharding={devices=[2]<=[2]}")
+
+
+def test_a_mesh_of_another_meaning() -> None:
+    text = module(f"a = f32[8,4] parameter(0), {ROWS}", header=HEADER + MESHES)
+    with pytest.raises(ConversionError, match="@mesh is the name of two meshes"):
+        import_module(text, mesh={"mesh": MeshAttr.from_sizes({"z": 8})})
+
+
+@pytest.mark.parametrize(
+    ("sharding", "v1", "v2", "named"),
+    [
+        (
+            "{devices=[2,2]0,2,1,3}",
+            "{devices=[2,2]0,2,1,3}",
+            "{devices=[2,2]<=[2,2]T(1,0)}",
+            "{mesh['axis_0'=2,'axis_1'=2], [{'axis_1'}, {'axis_0'}]}",
+        ),
+        (
+            "{devices=[2,1,2]<=[4] last_tile_dim_replicate}",
+            "{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}",
+            "{devices=[2,1,2]<=[4] last_tile_dim_replicate}",
+            "{mesh['axis_0'=2,'axis_1'=2], [{'axis_0'}, {}]}",
+        ),
+        ("{devices=[2,2]3,0,1,2}", "{devices=[2,2]3,0,1,2}", "{devices=[2,2]3,0,1,2}", None),
+        (
+            "{mesh['a'=2,'b'=2], [{'b'}, {'a'}]}",
+            "{devices=[2,2]0,2,1,3}",
+            "{devices=[2,2]<=[2,2]T(1,0)}",
+            None,
+        ),
+        ("{manual}", "{manual}", "{manual}", "{manual}"),
+        ("{replicated}", "{replicated}", "{replicated}", "{replicated}"),
+        ("{maximal device=3}", "{maximal device=3}", "{maximal device=3}", "{maximal_mesh[device_id=3]}"),
+    ],
+)
+def test_spellings(sharding: str, v1: str, v2: str, named: str | None) -> None:
+    line = "a = f32[8,8] parameter(0), sharding=%s, origin={x}"
+    expected = {"v1": v1, "v2": v2} | ({"named": named} if named else {})
+    for to, new in expected.items():
+        assert rewrite_module(module(line % sharding), to).text == module(line % new)
+        if sharding.startswith("{mesh"):
+            continue
+        mlir = f'func.func @main(%a: tensor<8x8xf32> {{mhlo.sharding = "{sharding}"}}) {{ return }}\n'
+        assert rewrite_module(mlir, to).text == mlir.replace(sharding, new)
+    assert rewrite_module(module(line % sharding), "classic").sites == 1
+
+
+def test_classic_xla_has_no_unreduced_shardings() -> None:
+    text = module("a = f32[8] parameter(0), sharding={devices=[1,8]<=[8] last_tile_dims={unreduced}}")
+    with pytest.raises(ConversionError, match="classic XLA has no unreduced shardings") as caught:
+        rewrite_module(text, "classic", name="m.hlo")
+    assert caught.value.location == "m.hlo:4:37"
+
+
+def test_strip() -> None:
+    text = module(
+        f'a = f32[8,4] parameter(0), {ROWS}, frontend_attributes={{b="1",{CARRIER}}}',
+        'b = f32[8,4] custom-call(a), custom_call_target="Sharding", sharding={manual}',
+        header=HEADER + MESHES,
+    )
+    assert strip_shardings(text).text == module(
+        'a = f32[8,4] parameter(0), frontend_attributes={b="1"}',
+        'b = f32[8,4] custom-call(a), custom_call_target="Sharding"',
+    )
+    with pytest.raises(ConversionError, match="only HLO programs"):
+        strip_shardings("module {}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        module(
+            f"a = f32[8,4] parameter(0), {ROWS}, frontend_attributes={{{CARRIER}}}", header=HEADER + MESHES
+        ),
+        module("a = f32[8,4] parameter(0), sharding={mesh['x'=4,'y'=2], [{'x':(1)2}, {'y'}]}"),
+        'sdy.mesh @x = <["x"=4]> {stablehlo.mesh = {axes = [{name = "x", size = 4 : i64}]}}\n',
+        '%0 = sdy.reshard %a <@"x", [{"x"}, {"y":(1)2}], replicated={"y":(2)2}> {b = "x"} : tensor<8xf32>\n',
+        '%0 = sdy.all_gather [{"x"}, {}] %a out_sharding=<@m, [{}, {"y"}]> {b = ["x"]} : tensor<8xf32>\n',
+        'sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}]>]\n  manual_axes={"x"} (%b: f) {\n',
+        '"a"() {c = "x", sdy.sharding = #sdy.sharding_per_value<[<mesh<["x"=4]>, [{"x"}]>]>, d = ["x"]}\n',
+        '"sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "x"}> : () -> ()\n',
+        'a.b {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@x, [{\\22x\\22}]>"}}\n',
+        "a.b {mhlo.sharding = \"{mesh['x'=4], [{'x'}]}\", c = \"x\"}\n",
+        '// #sdy.mesh<["x"=4]>\nsdy.mesh @m = <["x"=4, "y"=2]>\n',
+    ],
+)
+def test_new_names_of_axes(text: str) -> None:
+    renamed = rename_axes(text, {"x": "data"}).text
+    assert "data" in renamed
+    assert rename_axes(renamed, {"data": "x"}).text == text
+    for kept in ('b = "x"', 'b = ["x"]', 'c = "x"', 'd = ["x"]', 'sym_name = "x"', "@x", '@"x"', "// #sdy"):
+        assert (kept in renamed) == (kept in text)
+    if '"y"' in text:
+        swapped = rename_axes(text, {"x": "y", "y": "x"}).text
+        assert swapped != text
+        assert rename_axes(swapped, {"x": "y", "y": "x"}).text == text
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"mesh_idx_1": "y"}, 'no mesh has an axis "mesh_idx_1"\nnote: the axes are "x", "y"'),
+        ({"x": "y"}, 'two axes named "y"'),
+    ],
+)
+def test_names_that_cannot_be(names: dict[str, str], said: str) -> None:
+    """C16: the error lists the known axes."""
+    text = module(f"a = f32[8,4] parameter(0), frontend_attributes={{{CARRIER}}}", header=HEADER + MESHES)
+    with pytest.raises(VerificationError) as caught:
+        rename_axes(text, names)
+    assert said in str(caught.value)
+
+
+def test_formats_are_told_apart() -> None:
+    assert not is_hlo_text("module @m { func.func @f() { return } }")
+    assert not is_hlo_text("%0 = stablehlo.add %a, %b : tensor<8xf32>")
+    assert not is_hlo_text('#loc = loc("a")\n')
+    assert is_hlo_text("\n// c\nHloModule m")
+    assert is_hlo_text("%pad = (f32[8], s32[]) pad(a)")
+    assert is_hlo_text("%f (a: f32[]) -> f32[] {")
+    assert not is_proto("é HloModule".encode())
+    assert read_hlo(b"module {}", "m") is None
