@@ -84,6 +84,7 @@ CONVERSION_RULES: Mapping[str, str] = MappingProxyType(
         "sharding-count": "An operation has one sharding per result.",
         "sharding-rank": "The rank to import for is that of the grid, and is given where there is no grid.",
         "sharding-twice": "A value has a sharding of one kind, not of both.",
+        "unknown-axis": "An axis that gets a new name is one of the program's.",
         "unknown-mesh": "The mesh that a sharding names is known.",
         "unspecified-dims": "The dimensions that a call of `@Sharding` leaves open are those of its tensor.",
     }
@@ -116,6 +117,9 @@ def parts() -> dict[str, Callable[[], str]]:
         "help-explain": lambda: help_of("explain"),
         "help-export": lambda: help_of("export"),
         "help-import": lambda: help_of("import"),
+        "help-rename-axes": lambda: help_of("rename-axes"),
+        "help-rewrite": lambda: help_of("rewrite"),
+        "help-strip": lambda: help_of("strip"),
         "help-roundtrip": lambda: help_of("roundtrip"),
         "help-storage": lambda: help_of("storage"),
         "help-storage-read": lambda: help_of("storage", "read"),
