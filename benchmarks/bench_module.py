@@ -41,6 +41,9 @@ def run(effort: Effort) -> Iterator[Table]:
         sites = sdybridge.export_module(text).sites
         title = f"Whole program after propagation: {Unit.BYTES.show(len(text))}, {sites} shardings"
         yield Table(f"{title}; warm", "parse+print", warm(sdybridge.export_module, text, effort))
+        exported = sdybridge.export_module(text)
+        title = f"The same program imported again: {Unit.BYTES.show(len(exported.text))}, {sites} shardings"
+        yield Table(f"{title}; warm", "parse+print", warm(sdybridge.import_module, exported.text, effort))
 
 
 def warm(

@@ -5,11 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError, VerificationError
-from sdybridge.hlo import OpShardingType
 from sdybridge.modules.annotated import Annotated, Dictionaries
 from sdybridge.modules.attributes import attribute_end
 from sdybridge.modules.contexts import (
@@ -23,10 +21,11 @@ from sdybridge.modules.contexts import (
 from sdybridge.modules.control_flow import control_flow_dictionaries
 from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.enclosing import Enclosing
-from sdybridge.modules.found_shardings import Form, Found, FoundShardings
+from sdybridge.modules.found_shardings import Form, Found
 from sdybridge.modules.imported_text import ImportedText
 from sdybridge.modules.lexer import matching_bracket, parse_error
 from sdybridge.modules.meshes import Meshes, find_meshes, find_scopes
+from sdybridge.modules.seen import seen_by_scope
 from sdybridge.modules.sharding_calls import outer_dictionary, sharding_call
 from sdybridge.modules.signature import result_types, sharding_rank
 from sdybridge.modules.sites import HLO_ARGUMENT, HLO_NAME, SiteKind, code_end, near_brace, read_site
@@ -34,50 +33,21 @@ from sdybridge.modules.splice import removal
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
-    from sdybridge.modules.meshes import MeshOperation
     from sdybridge.modules.open_values import OpenValues
     from sdybridge.modules.sharding_calls import ShardingCall
-    from sdybridge.sdy import MeshAttr
     from sdybridge.target import Target
 
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
 _BEFORE_KEY = frozenset(" {,\n")
-_NUM_PARTITIONS = re.compile(r"mhlo\.num_partitions\s*=\s*(\d{1,18})")
 _KEY = 'mhlo.sharding = "'
 _HEAD = re.compile(  # a line up to a key in the dictionary of an operation with one result; no calls
     r'[ \t]*+%[\w$.\-]++ = (?!\w++\.custom_call)[^"/\\{}\n]*+'
     r'(?<![=,\[(<>] )(?<= )\{(?:[^"/\\{}\n]*+(?<=, ))?+\Z'
 )
 _ONE_RESULT = re.compile(r"[ \t]*+%[\w$.\-]++ = ")
-_RANKLESS = frozenset(
-    {OpShardingType.REPLICATED, OpShardingType.MANUAL, OpShardingType.UNKNOWN, OpShardingType.UNREDUCED}
-)
 _UNPACK = "Shardy shards tensors: unpack the tuple into several results"
-
-
-@dataclass(eq=False, slots=True)
-class Seen:
-    """What was read of the modules that share one set of meshes.
-
-    Attributes:
-        found: The shardings.
-        declared: The meshes that these modules declare.
-        values: Shardings of arguments and results, by the type and the string.
-        results: Those of operations, by what follows and the string, and whether they need one result.
-        calls: Those of calls, with the type and the entries to keep, by the dictionary and the types.
-        lines: Those of operations with one result, and the lengths of their entries, by the rest of the line.
-        meshes: All meshes, once they are known.
-    """
-
-    found: FoundShardings
-    declared: Sequence[MeshOperation]
-    values: dict[tuple[str, str], Found] = field(default_factory=dict)
-    results: dict[tuple[str, str], tuple[Found, bool]] = field(default_factory=dict)
-    calls: dict[str, tuple[Found, str, str]] = field(default_factory=dict)
-    lines: dict[str, tuple[Found, int]] = field(default_factory=dict)
-    meshes: Mapping[str, MeshAttr] = field(default_factory=dict)
 
 
 class ShardingImport:
@@ -106,9 +76,7 @@ class ShardingImport:
         self.removed = 0
         self._has_shardy = "sdy." in source.text
         self._declared = find_meshes(source) if self._has_shardy else Meshes((), ())
-        self.seen = [
-            Seen(FoundShardings(source, target), operations) for operations in _by_scope(self._declared)
-        ]
+        self.seen = seen_by_scope(source, target, self._declared)
         self._now = self.seen[0]
         self._remove_added = remove_added_sharding_from_control_flow
         self._open_values = open_values
@@ -457,17 +425,6 @@ class ShardingImport:
         return self._new.write(
             lambda module: (self.seen[module if len(self.seen) > 1 else 0].meshes, here.get(module, ()))
         )
-
-
-def _by_scope(declared: Meshes) -> list[Sequence[MeshOperation]]:
-    """The mesh operations of each module, if a name stands for several meshes; otherwise all at once."""
-    names = {operation.name: operation.mesh for operation in declared.operations}
-    if all(names[operation.name] == operation.mesh for operation in declared.operations):
-        return [declared.operations]
-    found: list[list[MeshOperation]] = [[] for _ in declared.scopes]
-    for operation in declared.operations:
-        found[declared.scope_index(operation.span.start)].append(operation)
-    return [*found]
 
 
 def _counted(count: int, noun: str) -> str:
