@@ -129,7 +129,7 @@ def parts() -> dict[str, Callable[[], str]]:
         "layouts-attributes": lambda: layout_sections(CURRENT.layouts.values()),
         "layouts-newer": lambda: layout_sections([NEWER.layouts["sdy.sharding"]]),
         "layouts-records": lambda: layout_sections([CURRENT.record, CURRENT.dialect]),
-        "layouts-hlo": lambda: layout_sections(HLO_LAYOUTS.values()),
+        "layouts-hlo": lambda: "\n\n".join(layout_sections(of.values()) for of in HLO_LAYOUTS.values()),
         "names": names_of_package,
         "api": lambda: "\n\n".join(map(module_api, API_MODULES)),
     }

@@ -73,8 +73,8 @@ def layout(type_name: str | None, build: Build, *, in_json: bool) -> None:
     """Show the fields of a struct with their offsets, and a picture of it.
 
     TYPE is a class such as MeshAttr, a name such as sdy.mesh or mesh, or one of AbstractAttribute, Dialect,
-    HloSharding and OpSharding. Without it, all are shown. In pictures, `b` is one byte that is 0 or 1, and
-    dots are padding that holds anything.
+    HloSharding and OpSharding, which are shown of several builds. Without it, all are shown. In pictures,
+    `b` is one byte that is 0 or 1, and dots are padding that holds anything.
 
     \b
     Examples:
@@ -83,7 +83,7 @@ def layout(type_name: str | None, build: Build, *, in_json: bool) -> None:
     """  # noqa: D301  (click reads the escape)
     found = [one for one in _layouts(build) if type_name is None or type_name.lower() in _names(one)]
     if not found:
-        known = ", ".join(one.cls for one in _layouts(build))
+        known = ", ".join(dict.fromkeys(one.cls for one in _layouts(build)))
         raise click.BadParameter(f"no layout of {type_name!r}; known: {known}", param_hint="TYPE")
     if in_json:
         click.echo(json.dumps([_as_json(one) for one in found], indent=2))
@@ -145,7 +145,8 @@ def dump_(text: str, base: int, build: Build, *, records: bool) -> None:
 
 
 def _layouts(build: Build) -> list[Layout]:
-    return [*build.layouts.values(), build.record, build.dialect, *HLO_LAYOUTS.values()]
+    of_xla = [layout for layouts in HLO_LAYOUTS.values() for layout in layouts.values()]
+    return [*build.layouts.values(), build.record, build.dialect, *of_xla]
 
 
 def _names(layout: Layout) -> set[str]:

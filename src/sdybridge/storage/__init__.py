@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from sdybridge.storage.core_dump import CoreMemory as CoreMemory
 from sdybridge.storage.detection import find_build as find_build
+from sdybridge.storage.hlo_layouts import HLO_LAYOUTS as HLO_LAYOUTS
 from sdybridge.storage.layouts import BUILDS as BUILDS
 from sdybridge.storage.layouts import CURRENT as CURRENT
-from sdybridge.storage.layouts import HLO_LAYOUTS as HLO_LAYOUTS
 from sdybridge.storage.layouts import NEWER as NEWER
 from sdybridge.storage.layouts import Build as Build
 from sdybridge.storage.layouts import Confidence as Confidence

@@ -28,6 +28,7 @@ class Kind(enum.Enum):
     BITS = ("bits of one byte", 1)
     REDUCTION_OP = ("enum, int32_t", 4)
     POINTER = ("pointer", 8)
+    VECTOR = ("std::vector", 24)
 
     @property
     def c_type(self) -> str:
@@ -43,7 +44,7 @@ class Kind(enum.Enum):
 class Confidence(enum.Enum):
     """How a field's place is known."""
 
-    LIVE = "read from the memory of running processes: jaxlib 0.6.2 and 0.10.2"
+    LIVE = "read from the memory of a running process"
     CONFIRMED = "read from an instruction of neuronx_cc 2.24.5133"
     STRONG = "implied by what calls and is called in neuronx_cc 2.24.5133"
     SOURCE = "upstream's source code on its main branch, not yet seen in a release"
@@ -263,51 +264,3 @@ NEWER = dataclasses.replace(
 
 BUILDS: Mapping[str, Build] = MappingProxyType({build.name: build for build in (CURRENT, NEWER)})
 """The builds by name."""
-
-
-def _in_reference(*fields: tuple[int, str, Kind, str]) -> tuple[Field, ...]:
-    return tuple(
-        Field(offset, name, kind, confidence=Confidence.CONFIRMED, note=note)
-        for offset, name, kind, note in fields
-    )
-
-
-_DOUBT = "compared with 1; for a maximal sharding too, so it may be the number of `tile_assignment_devices`"
-
-HLO_LAYOUTS: Mapping[str, Layout] = MappingProxyType({
-    "HloSharding": Layout(
-        "HloSharding",
-        "xla::HloSharding",
-        None,
-        (
-            *_in_reference((0x00, "tuple_elements", Kind.POINTER, "not empty: a tuple")),
-            Field(
-                0x80, "flags", Kind.BITS, confidence=Confidence.STRONG,
-                note="6 bits, among them replicated, manual, unknown, replicate_on_last_tile_dim; the byte "
-                "is confirmed, which bit is which is not",
-            ),
-            *_in_reference(
-                (0x88, "sentinel", Kind.INT64, "the constructor writes -1"),
-                (0x90, "subgroup_types_length", Kind.INT16, "the constructor writes 0"),
-            ),
-        ),
-        note="Of neuronx_cc 2.24.5133, from its constructor. Metadata: `OpMetadata`, 0x78 bytes each.",
-    ),
-    "OpSharding": Layout(
-        "OpSharding",
-        "xla::OpSharding",
-        None,
-        _in_reference(
-            (0x28, "replicate_on_last_tile_dim", Kind.INT32, _DOUBT),
-            (0x48, "tuple_shardings_size", Kind.INT32, ""),
-            (0x50, "tuple_shardings", Kind.POINTER, ""),
-            (0x88, "last_tile_dims_size", Kind.INT32, ""),
-            (0x90, "last_tile_dims", Kind.POINTER, ""),
-            (0xC0, "type", Kind.INT32, "0 replicated, 1 maximal, 2 tuple, 3 other, 4 manual, 5 unknown"),
-            (0xC5, "is_iota", Kind.BOOL, "whether `iota_reshape_dims` is used"),
-            (0xC8, "iota_reshape_dims", Kind.POINTER, ""),
-        ),
-        note="Of neuronx_cc 2.24.5133, from `HloSharding::FromProto`: in memory, not the wire format.",
-    ),
-})  # fmt: skip
-"""What the reference says of two classes of XLA. Nothing here reads them; another build's will differ."""

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from sdybridge.storage.writer import Image
 
 _BYTE = 4  # columns per byte of a picture
-_TWO_WORDS = {
+_WORDS = {
+    Kind.VECTOR: ("begin", "end", "capacity"),
     Kind.ATTRIBUTES: ("pointer", "length"),
     Kind.INT64S: ("pointer", "length"),
     Kind.BYTES: ("pointer", "length"),
@@ -99,11 +100,11 @@ def _words(layout: Layout) -> dict[int, list[_Cell]]:
     words: dict[int, list[_Cell]] = {}
     for field in layout.fields:
         word, start = divmod(field.offset, 8)
-        first, *second = _TWO_WORDS.get(field.kind, (_short(field.kind),))
+        first, *others = _WORDS.get(field.kind, (_short(field.kind),))
         words.setdefault(word, []).append(_Cell(start, min(8, field.width), first, field.name))
-        if second:
-            words.setdefault(word + 1, []).append(_Cell(0, 8, second[0], ""))
-        elif field.width > 8:
+        for i, other in enumerate(others, 1):
+            words.setdefault(word + i, []).append(_Cell(0, 8, other, ""))
+        if field.width > 8 and not others:
             words.setdefault(word + 1, []).append(_Cell(0, field.width - 8, "b", "whether there is one"))
     return words
 

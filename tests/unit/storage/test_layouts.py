@@ -29,7 +29,12 @@ from sdybridge.storage.reader import CLASSES
 EVERY = [
     layout
     for build in BUILDS.values()
-    for layout in (*build.layouts.values(), build.record, build.dialect, *HLO_LAYOUTS.values())
+    for layout in (
+        *build.layouts.values(),
+        build.record,
+        build.dialect,
+        *(layout for layouts in HLO_LAYOUTS.values() for layout in layouts.values()),
+    )
 ]
 
 
@@ -81,11 +86,12 @@ def test_offsets_of_the_reference(name: str, offsets: dict[str, int]) -> None:
 
 def test_documented_offsets_of_xla() -> None:
     """Sections B.3 and D.1 of the reference, with its confidence."""
-    sharding = {field.offset: field for field in HLO_LAYOUTS["HloSharding"].fields}
+    reference = HLO_LAYOUTS["neuronx_cc 2.24.5133"]
+    sharding = {field.offset: field for field in reference["HloSharding"].fields}
     assert list(sharding) == [0x00, 0x80, 0x88, 0x90]
     assert sharding[0x80].confidence is Confidence.STRONG
     assert sharding[0x90].width == 2
-    message = {field.name: field.offset for field in HLO_LAYOUTS["OpSharding"].fields}
+    message = {field.name: field.offset for field in reference["OpSharding"].fields}
     assert message["type"] == 0xC0
     assert message["tuple_shardings"] == message["tuple_shardings_size"] + 8 == 0x50
     assert message["last_tile_dims"] == message["last_tile_dims_size"] + 8 == 0x90
