@@ -32,7 +32,7 @@ def _sharding(build: str, size: int | None, metadata_size: int, flags: str, note
         "HloSharding", build, size, note,
         (0x00, "iota_ndims", Kind.INT32, "of the tile assignment: the number of its dimensions"),
         (0x04, "iota_reshape_ndims", Kind.INT32, "the number of reshape dims"),
-        (0x08, "iota_data", Kind.POINTER, "dims and reshape dims, 8 bytes each; the permutation, 4 bytes each"),
+        (0x08, "iota_data", Kind.POINTER, "dims and reshape dims, then, 4 bytes each, the permutation"),
         (0x10, "is_iota", Kind.BOOL, "whether there is an iota; if not, what is before it holds anything"),
         (0x20, "shared_array", Kind.POINTER, "the device list, if this owns one; then its control block"),
         (0x30, "array", Kind.POINTER, "the device list; null for an iota that was not expanded"),
@@ -89,7 +89,8 @@ _REFERENCE = dict([
 _OLDER = dict([
     _sharding(
         OLDER, 0x98, 0x78, _FLAGS + "5 replicate_on_last_tile_dim",
-        "A replicated sharding is maximal, too. What the reference confirms of neuronx_cc fits this.",
+        "A replicated sharding is maximal, too. The flags, the -1, the zeros after it and the size of the "
+        "metadata are as the reference confirms them of neuronx_cc.",
     ),
     _layout(
         "OpSharding", OLDER, 0xD8, "The message that protoc generates: a size is followed by a capacity.",
