@@ -14,11 +14,14 @@ from tests.differential.oracle.imports import HloCase, Imported, import_modules
 from tests.differential.oracle.isolation import Crash
 from tests.unit.bridge.same_placement import assert_same_placement
 
-from sdybridge.bridge import infer_mesh
+from sdybridge.bridge import convert_to_hlo_sharding, infer_mesh
 from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sdybridge.bridge.inferred_meshes import InferredMeshes
+    from sdybridge.sdy import TensorShardingAttr
 
     Case = tuple[HloSharding, HloCase]
 
@@ -56,6 +59,7 @@ def compare(seed: int) -> None:
             if text is None:  # XLA's front end removes what says nothing
                 assert not sharding.is_tiled, context
                 continue
+            assert_exported_alike(sharding, imported, inferred)
             ours = re.sub(r", unreduced=\{.*\}", "", imported.stripped)  # which this XLA drops
             assert ours == text, context
             compared += 1
@@ -119,9 +123,21 @@ def test_where_xla_aborts() -> None:
         inferred = infer_mesh(module, num_devices=module[-1].num_devices)
         for sharding in module:
             imported = inferred.convert(sharding, rank=rank_of(sharding))
-            mesh = inferred.mesh(sharding)
-            assert_same_placement(sharding, imported, mesh, inferred.manual_axes(sharding))
+            assert_exported_alike(sharding, imported, inferred)
     assert aborted >= 100
+
+
+def assert_exported_alike(
+    sharding: HloSharding, imported: TensorShardingAttr, inferred: InferredMeshes
+) -> None:
+    """The import, and the export of it, must put every device on the tile and in the groups it was in."""
+    mesh, manual = inferred.mesh(sharding), inferred.manual_axes(sharding)
+    again = convert_to_hlo_sharding(imported, mesh, manual_axes=manual)
+    if sharding.is_single_device:
+        assert again == sharding
+    else:
+        assert_same_placement(sharding, imported, mesh, manual)
+        assert_same_placement(again, imported, mesh, manual)
 
 
 def rank_of(sharding: HloSharding) -> int:
