@@ -13,6 +13,13 @@ _LISTS_OF_VALUES = ("arg_attrs", "res_attrs", 'arg_attrs"', 'res_attrs"')
 _LIST_OF_VALUES = re.compile(rf'(?:arg|res)_attrs"?{TRIVIA}={TRIVIA}\[')
 
 
+RESULT_LINE = re.compile(
+    r'[ \t]*+%[\w$.\-]++ = (?!sdy\.|\w++\.custom_call)[^"/\\{}\n]*+'
+    r'(?<![=,\[(<>] )(?<= )\{(?:[^"/\\{}\n]*+(?<=, ))?+\Z'
+)
+"""Pattern of a line up to a key in the dictionary of an operation with one result; not of every operation."""
+
+
 class PlainLines:
     """Answers where code is plain to see, for offsets that only grow.
 

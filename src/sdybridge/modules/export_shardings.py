@@ -16,6 +16,7 @@ from sdybridge.modules.annotated import Dictionaries
 from sdybridge.modules.attributes import Aliases, attribute_end, expanded, quote
 from sdybridge.modules.computations import ManualScope, outline_checker
 from sdybridge.modules.contexts import (
+    RESULT_LINE,
     LongLines,
     PlainLines,
     is_nested,
@@ -38,6 +39,7 @@ from sdybridge.modules.signature import result_types, sharding_rank, value_type
 from sdybridge.modules.sites import (
     ARGUMENT,
     NAME,
+    RULE_DICTIONARY,
     RULE_ENTRY,
     SiteKind,
     code_end,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
 
 _REPLICA_GROUP_MESH = re.compile(rf"#stablehlo\.replica_group_mesh_axes<\s*+mesh\s*+=\s*+({SYMBOL})")
+_KEY = "sdy.sharding = #sdy.sharding_per_value<["
 _BEFORE_KEY = frozenset(" {,\n")
 _REPEATED = frozenset({"value", "values", "rule"})
 _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
@@ -153,6 +156,7 @@ class ShardingExport:
         self._converted: dict[tuple[object, ...], ConvertedSharding] = {}
         self._dictionaries = Dictionaries(source)
         self._enclosing = Enclosing(source.text)
+        self._plain = PlainLines(source.text, len(source.text))
         self._long_lines = LongLines(source.text, ARGUMENT)
         self._renamed: list[tuple[int, tuple[str, int, str]]] = []  # values, by the number of pieces before
         self._known: dict[ManualScope | None, tuple[Contexts, Copies]] = {}
@@ -186,9 +190,79 @@ class ShardingExport:
         if needs_functions(self.text):
             self.computations = ComputationExport(self)
             return self.computations.run(progress)
+        if len(self.meshes.scopes) == 1:
+            at = self._scan_lines(end, progress)
+        self._scan_to(at, end, progress)
+        return self._join(len(self.text))
+
+    def _scan_to(self, at: int, end: int, progress: Callable[[int], None] | None = None) -> int:
+        """Convert from `at` on, at least up to `end`; return up to where."""
         while at < end:
             at = self.scan(at, end, progress)
-        return self._join(len(self.text))
+        return at
+
+    def _scan_lines(self, end: int, progress: Callable[[int], None] | None) -> int:
+        """Convert the text up to its last line with the shardings of results; return up to where.
+
+        A large program repeats few lines very often, up to the names of values. So the text is cut at the
+        keys of shardings, and what follows one, up to the end of the line, is looked up.
+        """
+        text, pieces, head = self.text, self.pieces, RESULT_LINE.match
+        known: dict[str, tuple[ConvertedSharding, int]] = {}  # by the rest of the line, with the key's length
+        parts = text[:end].split(_KEY)
+        done = 0  # an offset outside strings and comments before which everything is done
+        before = parts[0]
+        following = len(before)  # where the next key stands
+        report_at = _REPORT_EVERY if progress else end
+        for part in parts[1:]:
+            at, following = following, following + len(_KEY) + len(part)
+            line, before = before, part
+            if at < done:
+                continue
+            if at >= report_at and progress:
+                progress(at)
+                report_at = at + _REPORT_EVERY
+            if text.find("sdy.", done, at) >= 0:
+                line_start = text.rfind("\n", done, at) + 1
+                done = self._remove_rules(done, line_start) if line_start else done
+                if at < done:
+                    continue
+            rest_end = part.find("\n")
+            if rest_end < 0:
+                rest_end = len(part)
+            location = part.find(" loc(", 0, rest_end)
+            rest = part[: rest_end if location < 0 else location]
+            start = line.rfind("\n") + 1
+            if rest in known and head(line, start) and line.find("sdy.", start) < 0:
+                converted, length = known[rest]
+                converted.count += 1
+                pieces += (text[self._end : at], converted.attribute)
+                done = self._end = at + length
+            else:
+                line_end = text.find("\n", at, end)
+                done = self._scan_to(done, end if line_end < 0 else line_end)
+                repeated = self._repeated(at, at + len(_KEY) + len(rest))
+                if repeated:
+                    known[rest] = repeated
+        return done
+
+    def _remove_rules(self, start: int, end: int) -> int:
+        """Convert lines that almost always hold no more of Shardy than sharding rules; return up to where."""
+        old = self.text[start:end]
+        if not ('"' in old or "/" in old or "\\" in old):
+            new = RULE_DICTIONARY.sub("", old)
+            if "sdy." not in new:
+                self.replace(start, end, new)
+                return end
+        return self._scan_to(start, end)
+
+    def _repeated(self, at: int, end: int) -> tuple[ConvertedSharding, int] | None:
+        """What the key at `at` became, and its length with its value, if the text up to `end` decides."""
+        hit = NAME.match(self.text, at)
+        if not hit or not hit["values"] or "sdy." in self.text[hit.end() : end]:
+            return None
+        converted = self._contexts.get((rest_of_line(self.text, hit.end()), hit["values"]))
+        return (converted, hit.end() - at) if converted else None
 
     def declares_late_meshes(self) -> bool:
         """Whether the text may declare meshes that were not looked for."""
@@ -198,7 +272,7 @@ class ShardingExport:
     def scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
         text = self.text
-        pieces, plain = self.pieces, PlainLines(text, end).start
+        pieces, plain = self.pieces, self._plain.start
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last thing stood in, if that was a key
@@ -318,6 +392,7 @@ class ShardingExport:
     def rewind(self) -> None:
         """Forget where the reading of the text was: it goes on before that."""
         self._enclosing = Enclosing(self.text)
+        self._plain = PlainLines(self.text, len(self.text))
         self._long_lines = LongLines(self.text, ARGUMENT)
 
     def _join(self, end: int) -> str:

@@ -11,6 +11,7 @@ from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.modules.annotated import Annotated, Dictionaries
 from sdybridge.modules.attributes import attribute_end
 from sdybridge.modules.contexts import (
+    RESULT_LINE,
     LongLines,
     PlainLines,
     is_nested,
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 _REPORT_EVERY = 1 << 20  # characters between two progress reports
 _BEFORE_KEY = frozenset(" {,\n")
 _KEY = 'mhlo.sharding = "'
-_HEAD = re.compile(  # a line up to a key in the dictionary of an operation with one result; no calls
-    r'[ \t]*+%[\w$.\-]++ = (?!\w++\.custom_call)[^"/\\{}\n]*+'
-    r'(?<![=,\[(<>] )(?<= )\{(?:[^"/\\{}\n]*+(?<=, ))?+\Z'
-)
 _ONE_RESULT = re.compile(r"[ \t]*+%[\w$.\-]++ = ")
 _UNPACK = "Shardy shards tensors: unpack the tuple into several results"
 
@@ -117,7 +114,7 @@ class ShardingImport:
         text = self.text
         parts = text[:end].split(_KEY)
         has_others = text.count("mhlo.sharding", 0, end) >= len(parts)  # spelled in another way
-        new, pieces, head = self._new, self._new.pieces, _HEAD.match
+        new, pieces, head = self._new, self._new.pieces, RESULT_LINE.match
         done = 0  # an offset outside strings and comments before which everything is read
         before = parts[0]
         following = len(before)  # where the next key stands
@@ -138,7 +135,8 @@ class ShardingImport:
             location = part.find(" loc(", 0, rest_end)
             rest = part[: rest_end if location < 0 else location]
             known = self._now.lines.get(rest)
-            if known and head(line, line.rfind("\n") + 1) and not (has_others and "mhlo.sharding" in part):
+            is_next = not has_others or text.find("mhlo.sharding", done, at) < 0
+            if known and is_next and head(line, line.rfind("\n") + 1):
                 found, length = known
                 found.count += 1
                 pieces += (text[new.end : at], found)

@@ -70,6 +70,9 @@ ARGUMENT = re.compile(
 RULE_ENTRY = re.compile(rf", sdy\.sharding_rule = {_RULE}")
 """Pattern of the entry that often follows a list of shardings in the output of Shardy's passes."""
 
+RULE_DICTIONARY = re.compile(rf" \{{(?<![s=] \{{)sdy\.sharding_rule = {_RULE}\}}")
+"""Pattern of a dictionary with nothing else, not behind `attributes` or `=`."""
+
 MESH_NAME = re.compile(r"(?P<name>sdy\.mesh)(?![\w.$\-])(?P<equals>\s*+=\s*+)?(?P<value>)(?P<values>)")
 """Pattern for `find_sites` that finds mesh operations (and mesh attributes) only."""
 

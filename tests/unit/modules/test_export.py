@@ -47,6 +47,7 @@ def carefully(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[object, ..
         with monkeypatch.context() as patch:
             patch.setattr(export_shardings.ShardingExport, "_repeat", lambda *_: False)
             patch.setattr(export_shardings.ShardingExport, "_signature", lambda *_: False)
+            patch.setattr(export_shardings.ShardingExport, "_scan_lines", lambda *_: 0)
             init = export_shardings.ShardingExport.__init__
 
             def forgetful(
@@ -67,6 +68,44 @@ class Forgetful(dict):  # type: ignore[type-arg]
 
     def __setitem__(self, key: object, value: object) -> None:
         pass
+
+
+LINE = '%0 = s.op %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<8x8xf32>\n'
+TAIL = LINE[LINE.index("{sdy") :]
+RULE = "sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>"
+LIKE_IT = [
+    LINE,
+    f"%5 = s.op %a, dims = [1] {TAIL}",
+    LINE.replace("\n", ' loc("a":1:2)\n'),
+    LINE.replace("{sdy", "{b = [1], sdy"),
+    LINE.replace("{sdy", '{b = "{", sdy'),
+    LINE.replace("{sdy", 'mhlo.sharding = "{replicated}", sdy'),
+    LINE.replace("} :", f", {RULE}}} :"),
+    LINE.replace("} :", ', xla.sdy.manual_axes = #sdy<manual_axes{"x"}>} :'),
+    LINE.replace("\n", f" // {TAIL}"),
+    LINE.rstrip("\n") + f" %1 = s.op %a {TAIL}",
+    f"%0 = s.op %a {{{RULE}}} : tensor<8xf32>\n{LINE}",
+    f"%0 = s.op %a {{{RULE}}} : tensor<8xf32> // {{\n{LINE}",
+    f'%0 = s.op %a {{{RULE}}} : tensor<8xf32>\n%2 = s.op %a {{b = "//", {RULE}}} : tensor<8xf32>\n{LINE}',
+    f"%0 = sdy.reshard %a <@m, [{{}}, {{}}]> {{{RULE}}} : tensor<8x8xf32>\n{LINE}",
+    f"%0 = sdy.propagation_barrier %a allowed_direction=NONE {TAIL}",
+    f"%0:2 = s.op %a {TAIL}",
+    f"// %0 = s.op %a {TAIL}",
+    f"%0 = s.op n = {TAIL}",
+    f"%0 = stablehlo.custom_call @other(%a) {TAIL}".replace(": ", ": (tensor<8x8xf32>) -> "),
+    f"func.func @f(%a: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@m, [{{}}, {{}}]>}}) {{\n{LINE}}}\n",
+    LINE.rstrip("\n") + f" {LINE}%1 = sdy.reshard %a <@m, [{{}}, {{}}]> : tensor<8x8xf32>\n{LINE}",
+    LINE.rstrip("\n"),
+    LINE.rstrip("\n").removesuffix(">") + "xf32>",
+]
+
+
+@pytest.mark.parametrize("line", LIKE_IT)
+def test_a_line_like_known_ones(line: str, carefully: Callable[..., tuple[object, ...]]) -> None:
+    mesh = 'sdy.mesh @m = <["x"=2, "y"=4]>\n'
+    known = LINE + LINE.replace("tensor<8x8xf32>", "(tensor<8x8xf32>) -> tensor<8x8xf32>")
+    for text in (f"{mesh}{known}{line}", f"{mesh}{line}\n{known}{known}{line}\n{known}"):
+        assert answer(text) == carefully(text)
 
 
 # ---------------------------------------------------------------- the result

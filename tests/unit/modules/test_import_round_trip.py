@@ -166,6 +166,7 @@ LIKE_IT = [
     LINE.replace("%a {", "n = [{a}, {").replace("} :", "}] :"),
     f"%0 = stablehlo.custom_call @Sharding(%a) {TAIL}".replace(": ", ": (tensor<8x8xf32>) -> "),
     f"%0 = stablehlo.custom_call @other(%a) {TAIL}".replace(": ", ": (tensor<8x8xf32>) -> "),
+    LINE.rstrip("\n") + f' {LINE}%1 = s.op %a {{mhlo.sharding  = "{{replicated}}"}} : tensor<8xf32>\n{LINE}',
     LINE.rstrip("\n"),
     LINE.rstrip("\n").removesuffix(">") + "xf32>",
 ]
