@@ -129,7 +129,10 @@ def _with_carriers(
     """The export of the program with its carriers, and what was done to it."""
     from sdybridge.modules.export_carriers import add_carriers  # it needs the reader of operations
 
-    carriers = add_carriers(source, target)
+    try:
+        carriers = add_carriers(source, target)
+    except SdyBridgeError as error:
+        raise _located(error, source) from None
     new = Source(carriers.text, source.name)
     try:
         result = _exported(

@@ -144,7 +144,10 @@ class _Carriers:
             yield from self._constraint(operation)
         elif name == "sdy.sharding_group":
             found = _GROUP.search(self.text, operation.name_end, operation.end)
-            value = write_carrier(SHARDING_GROUP_ID, int(found[1]), Quoting.MLIR) if found else ""
+            if not found:
+                message = "expected `sdy.sharding_group %value group_id=...`"
+                raise parse_error(self.text, operation.name_start, message, end=operation.name_end)
+            value = write_carrier(SHARDING_GROUP_ID, int(found[1]), Quoting.MLIR)
             yield self._call(operation, "xla.sdy.ShardingGroup", SHARDING_GROUP_ID, value)
         elif name == "sdy.propagation_barrier":
             found = _DIRECTION.search(self.text, operation.name_end, operation.end)
@@ -253,8 +256,8 @@ class _Carriers:
         changes: dict[str, str | None] = {"mhlo.sharding": None, "sdy.sharding": None}
         if has_side_effect:
             changes["has_side_effect"] = "true"
-        old = self._at(span) if span else "{}"
-        new = changed(old, read_attributes(old, Span(0, len(old))), changes, kept)
+        text = self.text if span else "{}"
+        new = changed(text, read_attributes(text, span or Span(0, 2)), changes, kept)
         entries = read_attributes(new, Span(0, len(new))).entries.items()
         texts = [(key, new[entry.span.start : entry.span.end]) for key, entry in entries]
         before = ", ".join(text for key, text in texts if key < "sdy.sharding")

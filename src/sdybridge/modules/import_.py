@@ -133,10 +133,9 @@ def import_module(
     text = text_of(text)
     source = Source(text, name)
     carried = None
-    if carriers and CARRIED.search(text) and SWITCH not in text:
-        known = known_meshes(source, (), mesh, mesh_name)
-        carried = import_carriers(source, known, target)
     try:
+        if carriers and CARRIED.search(text) and SWITCH not in text:
+            carried = import_carriers(source, known_meshes(source, (), mesh, mesh_name), target)
         work = ShardingImport(
             Source(carried.text, name) if carried else source,
             target,

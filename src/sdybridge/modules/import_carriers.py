@@ -59,6 +59,9 @@ _OURS = frozenset({SHARDING, SHARDING_RULE, HAS_UNREDUCED_AXES})
 _CALLS = frozenset({"stablehlo.custom_call", "mhlo.custom_call"})
 _MANUAL = frozenset({"xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"})
 _KEEP_HLO = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", *_MANUAL})
+_ON_ONE = frozenset(
+    {"Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier", "xla.sdy.ShardingGroup"}
+)
 _FEEDS = frozenset({"stablehlo.infeed", "stablehlo.outfeed", "mhlo.infeed", "mhlo.outfeed"})
 _INDEX = re.compile(r"\[([0-9]{1,9})\]|index\s*=\s*([0-9]{1,9})")
 
@@ -239,19 +242,20 @@ class _Import:
         if target in _MANUAL:
             return None
         carrier = attributes.carrier(self.source, SHARDING)
-        if target == "xla.sdy.FuncResultSharding" and carrier:
+        is_on_one = target in _ON_ONE and len(operation.operands) == 1
+        if target == "xla.sdy.FuncResultSharding" and carrier and is_on_one and operation.results:
             shardings = self._of_operation(operation, carrier)
             return ResultCall(operation, attributes, carrier, shardings[0]) if shardings else None
-        if target == "xla.sdy.ShardingGroup":
+        if target == "xla.sdy.ShardingGroup" and is_on_one:
             self._group(operation, attributes)
-        elif target == "xla.sdy.PropagationBarrier":
+        elif target == "xla.sdy.PropagationBarrier" and is_on_one:
             self._barrier(operation, attributes)
         elif carrier is None and SHARDING_RULE not in attributes.frontend:
             if target not in _KEEP_HLO and name not in _FEEDS:
                 self._orphan(attributes)
         else:
             shardings = self._of_operation(operation, carrier) if carrier else ()
-            if carrier and target == "Sharding" and len(shardings) == 1 and len(operation.operands) == 1:
+            if carrier and target == "Sharding" and len(shardings) == 1 and is_on_one:
                 self._constraint(operation, attributes, carrier, shardings)
             else:
                 value = str(TensorShardingPerValueAttr(shardings)) if shardings else None
@@ -341,14 +345,14 @@ class _Import:
 
     def _group(self, operation: Operation, attributes: Attributes) -> None:
         carrier = attributes.carrier(self.source, SHARDING_GROUP_ID)
-        if carrier and len(operation.operands) == 1:
+        if carrier:
             self.edits.append(
                 self.rewritten(operation, attributes, "sdy.sharding_group", f"group_id={carrier.parse()}")
             )
 
     def _barrier(self, operation: Operation, attributes: Attributes) -> None:
         carrier = attributes.carrier(self.source, ALLOWED_DIRECTION)
-        if not carrier or len(operation.operands) != 1:
+        if not carrier:
             return
         direction = carrier.parse()
         if direction not in range(len(DIRECTIONS)):

@@ -127,8 +127,8 @@ def find_meshes(source: Source, end: int = -1) -> Meshes:
 def own_meshes(meshes: Meshes, operations: Iterable[Operation]) -> dict[str, MeshAttr]:
     """The meshes that these operations declare, by name."""
     names = [operation.name_start for operation in operations if operation.full_name == "sdy.mesh"]
-    found = [meshes.by_start[start] for start in names]
-    return {mesh.name: mesh.mesh for mesh in found}
+    found = [meshes.by_start.get(start) for start in names]
+    return {mesh.name: mesh.mesh for mesh in found if mesh}
 
 
 def _read(source: Source, start: int, end: int, aliases: Aliases) -> MeshOperation:
