@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdybridge.bridge import infer_mesh, to_v3_sharding
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, decode_proto_text
-from sdybridge.modules import export_module, import_module, round_trip, verify_module
+from sdybridge.modules import CarrierForm, export_module, import_module, round_trip, verify_module
 from sdybridge.sdy import (
     AxisRefAttr,
     ManualAxesAttr,
@@ -57,7 +57,8 @@ def _import(text: str, _: bytes, rng: random.Random) -> object:
 
 
 def _export(text: str, _: bytes, rng: random.Random) -> object:
-    return export_module(text, target=rng.choice(list(Target)))
+    carrier = rng.choice((None, CarrierForm.SDY))
+    return export_module(text, target=rng.choice(list(Target)), carrier=carrier)
 
 
 def _round_trip(text: str, _: bytes, rng: random.Random) -> object:

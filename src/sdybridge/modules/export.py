@@ -143,7 +143,15 @@ def _with_carriers(
             start, end = (origin(carriers.edits, at) for at in (error.span.start, error.span.end))
             error = error.located(source, Span(start, max(start, end)))
         raise error from None
-    shardings = [replace(one, first=origin(carriers.edits, one.first)) for one in result.shardings]
+    shardings = [
+        # what has a carrier loses nothing
+        replace(
+            one,
+            first=origin(carriers.edits, one.first),
+            losses=() if one.before in carriers.kept else one.losses,
+        )
+        for one in result.shardings
+    ]
     operations = dict(Counter(carriers.operations) + Counter(result.operations))
     return replace(result, shardings=tuple(shardings), operations=operations)
 

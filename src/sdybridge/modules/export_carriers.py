@@ -25,7 +25,7 @@ from sdybridge.modules.carriers import (
 from sdybridge.modules.dictionary import read_array
 from sdybridge.modules.frontend_attributes import FRONTEND_ATTRIBUTES, changed, insertion, read_attributes
 from sdybridge.modules.import_carriers import DIRECTIONS
-from sdybridge.modules.lexer import parse_error, skip_trivia
+from sdybridge.modules.lexer import TRIVIA, parse_error, skip_trivia
 from sdybridge.modules.meshes import find_meshes, own_meshes
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.result_shardings import operands_of
@@ -43,10 +43,20 @@ if TYPE_CHECKING:
     from sdybridge.modules.splice import Edit
     from sdybridge.source import Source
 
-_CONSTRAINTS = frozenset({"sdy.sharding_constraint", "sdy.reshard"})
+_CONSTRAINTS = frozenset(
+    {
+        "sdy.all_gather",
+        "sdy.all_slice",
+        "sdy.all_to_all",
+        "sdy.collective_permute",
+        "sdy.reshard",
+        "sdy.sharding_constraint",
+    }
+)
 _COMPUTATIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
 _GROUP = re.compile(r"group_id\s*=\s*(-?[0-9]{1,20})")
 _DIRECTION = re.compile(r"allowed_direction\s*=\s*(?:([A-Z]+)|([0-9]{1,9}))")
+_OUT_SHARDING = re.compile(rf"{TRIVIA}(?:out_sharding{TRIVIA}={TRIVIA})?")
 _SYMBOL_END = re.compile(r"(?:builtin\.)?module(?:\s+@[^\s{]+)?")
 
 
@@ -58,11 +68,13 @@ class CarriersExport:
         text: The program, its shardings still to be exported.
         edits: What was changed, as edits of the program before.
         operations: How many Shardy operations of each name became calls.
+        kept: Every sharding that has a carrier, as text.
     """
 
     text: str
     edits: Sequence[Edit]
     operations: Mapping[str, int]
+    kept: frozenset[str]
 
 
 def add_carriers(source: Source, target: Target) -> CarriersExport:
@@ -76,7 +88,7 @@ def add_carriers(source: Source, target: Target) -> CarriersExport:
     """
     work = _Carriers(source, target)
     edits = [*work.edits()]
-    return CarriersExport(splice(source.text, edits), edits, work.operations)
+    return CarriersExport(splice(source.text, edits), edits, work.operations, frozenset(work.kept))
 
 
 class _Carriers:
@@ -86,6 +98,7 @@ class _Carriers:
         self.source = source
         self.text = source.text
         self.operations: Counter[str] = Counter()
+        self.kept: set[str] = set()
         self._target = target
         self._aliases = Aliases(source.text)
         self._literals: dict[tuple[str, str], str] = {}
@@ -226,12 +239,17 @@ class _Carriers:
         """`sdy.sharding_constraint %a <...> {...} : T` becomes a call `@Sharding(%a) {...} : (T) -> T`."""
         text = self.text
         operand, span = next(operands_of(text, operation), ("", operation.name_span))
-        entry = operation.attribute("sharding") if operation.is_generic else None
-        at = entry.value.start if entry and entry.value else skip_trivia(text, span.end)
+        entry = operation.attribute("sharding") or operation.attribute("out_sharding")
+        if operation.is_generic and entry and entry.value:
+            at = entry.value.start
+        else:
+            keyword = _OUT_SHARDING.match(text, span.end)
+            at = keyword.end() if keyword else span.end
         attr, end = parse_prefix(
             self.source, at, TensorShardingAttr, target=self._target, aliases=self._aliases
         )
         listed = TensorShardingPerValueAttr([attr])
+        self.kept.add(str(listed))
         kept = {SHARDING: write_carrier(SHARDING, listed, Quoting.MLIR)}
         is_unreduced = bool(attr.unreduced_axes)
         if is_unreduced and self._target is Target.CLASSIC:
@@ -297,6 +315,7 @@ class _Carriers:
         if key not in self._literals:
             attr: CarrierValue
             attr, _ = parse_prefix(self.source, span.start, cls, target=self._target, aliases=self._aliases)
+            self.kept.add(str(attr))
             if listed:
                 attr = TensorShardingPerValueAttr([attr])
             is_empty = isinstance(attr, TensorShardingPerValueAttr) and not attr.shardings
