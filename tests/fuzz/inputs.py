@@ -46,8 +46,9 @@ def corpus(kind: Kind) -> Sequence[str]:
     if kind is Kind.SDY:
         good = [line for line in _lines("parse_print") if line.startswith(("#sdy", "<", "[", "{", "@"))]
         return [*good * 8, *[line for line in _lines("parse_error") if line.startswith(("#sdy", "<", "["))]]
-    shardings = re.findall(r"\{.*?\}+", "\n".join(_lines("hlo", "hlo_text")))
-    return list(dict.fromkeys(shardings))
+    lines = [line for line in _lines("hlo", "hlo_text") if line.startswith("{")]
+    good = [part for line in lines if " => " in line for part in line.split(" => ") if part.startswith("{")]
+    return [*dict.fromkeys(good)] * 4 + [line for line in lines if " => " not in line]
 
 
 def _lines(*folders: str) -> list[str]:
