@@ -11,11 +11,14 @@ from sdybridge.modules.lexer import unescape
 from sdybridge.modules.signature import sharding_rank
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr, verify_sharding
 from sdybridge.sdy.printer import symbol
+from sdybridge.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.carriers import Carrier
+    from sdybridge.modules.operations import Operation
     from sdybridge.target import Target
 
 Shardings = tuple[TensorShardingAttr, ...]
@@ -108,3 +111,29 @@ class CarriedShardings:
                 notes=[f"{where()} names it", kept],
                 help=f"give it with its axes: --mesh '{symbol(name)}=x=2,y=4', in Python mesh={{...}}",
             ) from None
+
+
+def in_words(operation: Operation) -> str:
+    """The operation, for an error."""
+    if operation.full_name.endswith(".func") and operation.symbol:
+        return f"function {symbol(operation.symbol)}"
+    line, column = operation.source.location(operation.start)
+    result = operation.results[0][0] + " = " if operation.results else ""
+    return f"{result}{operation.full_name} at {line}:{column}"
+
+
+def kind_error(carrier: Carrier, message: str) -> SdyBridgeError:
+    """The error that a carrier keeps something else."""
+    return carrier.located(VerificationError(message, rule="carrier-kind", span=Span(0, len(carrier.text))))
+
+
+def count_error(carrier: Carrier, count: int, values: str) -> SdyBridgeError:
+    """The error that a carrier keeps so many shardings for these values."""
+    return carrier.located(
+        VerificationError(
+            f"{count} sharding{'' if count == 1 else 's'} for {values}",
+            rule="sharding-count",
+            span=Span(0, len(carrier.text)),
+            notes=[f"they are in the frontend attribute {carrier.key}"],
+        )
+    )

@@ -21,7 +21,7 @@ from sdybridge.modules.export_operations import ConstraintForm
 from sdybridge.modules.export_shardings import export_shardings
 from sdybridge.modules.hlo_export import HloExport
 from sdybridge.modules.programs import named, read_hlo, text_of
-from sdybridge.modules.splice import origin
+from sdybridge.modules.splice import Origins
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
@@ -133,6 +133,7 @@ def _with_carriers(
         carriers = add_carriers(source, target)
     except SdyBridgeError as error:
         raise _located(error, source) from None
+    origin = Origins(carriers.edits)
     new = Source(carriers.text, source.name)
     try:
         result = _exported(
@@ -140,14 +141,14 @@ def _with_carriers(
         )
     except SdyBridgeError as error:
         if error.source and error.source.text == new.text and error.span:
-            start, end = (origin(carriers.edits, at) for at in (error.span.start, error.span.end))
+            start, end = map(origin, (error.span.start, error.span.end))
             error = error.located(source, Span(start, max(start, end)))
         raise error from None
     shardings = [
         # what has a carrier loses nothing
         replace(
             one,
-            first=origin(carriers.edits, one.first),
+            first=origin(one.first),
             losses=() if one.before in carriers.kept else one.losses,
         )
         for one in result.shardings

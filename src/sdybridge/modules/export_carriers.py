@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
 from sdybridge.modules.attributes import Aliases, expanded, quote
+from sdybridge.modules.carrier_calls import DIRECTIONS
 from sdybridge.modules.carriers import (
     ALLOWED_DIRECTION,
     HAS_UNREDUCED_AXES,
@@ -24,7 +25,6 @@ from sdybridge.modules.carriers import (
 )
 from sdybridge.modules.dictionary import read_array
 from sdybridge.modules.frontend_attributes import FRONTEND_ATTRIBUTES, changed, insertion, read_attributes
-from sdybridge.modules.import_carriers import DIRECTIONS
 from sdybridge.modules.lexer import TRIVIA, parse_error, skip_trivia
 from sdybridge.modules.meshes import find_meshes, own_meshes
 from sdybridge.modules.reader import parse_operations

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.dictionary import Entry
+    from sdybridge.modules.operations import Operation
     from sdybridge.modules.splice import Edit
     from sdybridge.source import Source, Span
 
@@ -93,6 +94,34 @@ def replaced(text: str, span: Span, new: str, *, is_listed: bool = False) -> Edi
     if new or is_listed:
         return (span.start, span.end, new or "{}")
     return (*removal(text, span.start + 1, span.end - 1), "")
+
+
+def new_dictionaries(function: Operation, key: str, new: Mapping[int, str]) -> list[Edit]:
+    """The edits that give dictionaries to arguments or results of a function that have none.
+
+    Args:
+        function: The function.
+        key: `arg_attrs` or `res_attrs`, as the generic form calls them.
+        new: The dictionaries, by the number of the value.
+    """
+    if not new:
+        return []
+    text = function.source.text
+    values = function.arguments if key == "arg_attrs" else function.function_results
+    if function.is_generic:
+        span = function.properties or function.dictionaries[0]
+        listed = ", ".join(new.get(index, "{}") for index in range(len(values)))
+        return [(span.start + 1, span.start + 1, f"{key} = [{listed}], ")]
+    results = function.results_span
+    is_bare = key == "res_attrs" and results is not None and text[results.start] != "("
+    edits: list[Edit] = []
+    for index, dictionary in new.items():
+        span = values[index].type
+        if is_bare:
+            edits.append((span.start, span.end, f"({text[span.start : span.end]} {dictionary})"))
+        else:
+            edits.append((span.end, span.end, f" {dictionary}"))
+    return edits
 
 
 def _with(text: str, entries: Mapping[str, Entry], changes: Mapping[str, str | None]) -> list[str]:

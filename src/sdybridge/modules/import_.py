@@ -19,7 +19,7 @@ from sdybridge.modules.import_meshes import convert_found, infer_meshes, known_m
 from sdybridge.modules.import_shardings import ShardingImport
 from sdybridge.modules.open_values import OpenValues
 from sdybridge.modules.programs import named, read_hlo, text_of
-from sdybridge.modules.splice import origin
+from sdybridge.modules.splice import Origins
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
@@ -182,14 +182,16 @@ def _located(error: SdyBridgeError, source: Source, carried: CarriersImport | No
     if span is None and not isinstance(error, ParseError):
         return error
     if span and carried:
-        start = origin(carried.edits, span.start)
-        span = Span(start, max(start, origin(carried.edits, span.end)))
+        origin = Origins(carried.edits)
+        start = origin(span.start)
+        span = Span(start, max(start, origin(span.end)))
     return error.located(source, span or Span(0, 0))
 
 
 def _together(carried: CarriersImport, result: ImportResult) -> ImportResult:
     """What the carriers gave, and what the HLO shardings gave after that."""
-    converted = [replace(one, first=origin(carried.edits, one.first)) for one in result.shardings]
+    origin = Origins(carried.edits)
+    converted = [replace(one, first=origin(one.first)) for one in result.shardings]
     return replace(
         result,
         shardings=most_frequent_first([*carried.shardings, *converted]),

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import bisect
 import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ParseError, VerificationError
-from sdybridge.modules.carried_shardings import CarriedShardings, Shardings
+from sdybridge.errors import VerificationError
+from sdybridge.modules.carried_shardings import (
+    CarriedShardings,
+    Shardings,
+    count_error,
+    in_words,
+    kind_error,
+)
+from sdybridge.modules.carrier_calls import DIRECTIONS, target_of
+from sdybridge.modules.carrier_edits import CarrierEdits
 from sdybridge.modules.carriers import (
     ALLOWED_DIRECTION,
     HAS_UNREDUCED_AXES,
@@ -18,8 +24,13 @@ from sdybridge.modules.carriers import (
     SHARDING_GROUP_ID,
     SHARDING_RULE,
 )
-from sdybridge.modules.frontend_attributes import Attributes, changed, read_attributes, replaced
-from sdybridge.modules.lexer import matching_bracket, unescape
+from sdybridge.modules.frontend_attributes import (
+    Attributes,
+    changed,
+    new_dictionaries,
+    read_attributes,
+    replaced,
+)
 from sdybridge.modules.mesh_declarations import opening
 from sdybridge.modules.meshes import find_meshes, own_meshes
 from sdybridge.modules.reader import parse_operations
@@ -27,14 +38,13 @@ from sdybridge.modules.result_shardings import ResultCall, ResultShardings
 from sdybridge.modules.result_types import expand_type, result_types
 from sdybridge.modules.splice import splice
 from sdybridge.modules.types import tuple_elements
-from sdybridge.sdy import MeshAttr, TensorShardingPerValueAttr
+from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.sdy.printer import symbol
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.converted import ConvertedSharding
     from sdybridge.modules.operations import Argument, Operation
@@ -51,11 +61,9 @@ CARRIED = re.compile(r"xla\.sdy\.(?:sharding|meshes|allowed_direction|tuple_|Fun
 SWITCH = "xla.sdy.import_mhlo_shardings"
 """The frontend attribute of a module whose HLO shardings are to be read, whatever it carries."""
 
-DIRECTIONS = ("NONE", "FORWARD", "BACKWARD")
-"""How a barrier's direction is written, by its number."""
-
 _HLO = "mhlo.sharding"
 _OURS = frozenset({SHARDING, SHARDING_RULE, HAS_UNREDUCED_AXES})
+_TUPLES = {"xla.sdy.tuple_args_shardings": "arg_attrs", "xla.sdy.tuple_results_shardings": "res_attrs"}
 _CALLS = frozenset({"stablehlo.custom_call", "mhlo.custom_call"})
 _MANUAL = frozenset({"xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"})
 _KEEP_HLO = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", *_MANUAL})
@@ -108,14 +116,14 @@ def import_carriers(source: Source, known: Mapping[str, MeshAttr], target: Targe
     pending: list[tuple[Operation | None, list[Operation]]] = [(None, work.tree.operations)]
     while pending:
         pending += work.module(*pending.pop(0))
-    edits = work.edits
+    edits = work.edits.list
     return CarriersImport(
         text=splice(source.text, edits) if edits else source.text,
         edits=edits,
         shardings=[*work.shardings.converted.values()],
-        operations=work.operations,
+        operations=work.edits.operations,
         meshes=work.meshes,
-        dropped=work.dropped,
+        dropped=work.edits.dropped,
     )
 
 
@@ -128,12 +136,9 @@ class _Import:
         self.tree = parse_operations(source)
         self.declared = find_meshes(source)
         self.shardings = CarriedShardings(target, known)
-        self.edits: list[Edit] = []
-        self.operations: Counter[str] = Counter()
+        self.edits = CarrierEdits(source, self.shardings)
         self.meshes: dict[str, MeshAttr] = {}
-        self.dropped = 0
-        self._orphans: list[Edit] = []  # of the HLO shardings without a carrier in this module
-        self._dictionaries: dict[str, str] = {}
+        self._tuples: dict[str, Carrier] = {}  # what the module keeps for all arguments, or all results
 
     def module(
         self, module: Operation | None, operations: list[Operation]
@@ -141,48 +146,59 @@ class _Import:
         """Import one module, or the text around all; return the modules in it."""
         start = module.regions[0].start if module and module.regions else 0
         here = own_meshes(self.declared, operations)
+        self._tuples = {}
         kept = self._kept_meshes(module, here) if module else {}
         self.shardings.meshes = {**here, **kept}
         self.shardings.used = {}
-        before = sum(one.count for one in self.shardings.converted.values())
-        self._orphans = []
+        before = self._count()
         inner = self._operations(operations)
-        if sum(one.count for one in self.shardings.converted.values()) > before:
-            gone = sorted((start, end) for start, end, new in self.edits if not new)
-            orphans = [edit for edit in self._orphans if not _is_inside(edit, gone)]
-            self.edits += orphans
-            self.dropped += len(orphans)
+        self.edits.close_module(drop=self._count() > before)
         new = {**kept, **self.shardings.used}
         declarations = {name: mesh for name, mesh in new.items() if name not in here}
         if declarations:
             place = opening(self.text, start if module else -1)
-            self.edits.append((place.offset, place.offset, place.declare(declarations.items())))
+            self.edits.list.append((place.offset, place.offset, place.declare(declarations.items())))
         self.meshes.update({**here, **new})
         return inner
 
+    def _count(self) -> int:
+        """How many shardings were put back."""
+        return sum(one.count for one in self.shardings.converted.values())
+
     def _kept_meshes(self, module: Operation, here: Mapping[str, MeshAttr]) -> dict[str, MeshAttr]:
-        """The meshes in the module's carrier, which goes."""
+        """The meshes in the module's carrier, which goes as those of tuples do."""
+        kept: dict[str, MeshAttr] = {}
         for span in module.dictionaries:
             attributes = self._attributes(span)
-            carrier = attributes and attributes.carrier(self.source, MESHES)
-            if not attributes or not carrier:
+            if attributes is None:
                 continue
-            kept: dict[str, MeshAttr] = carrier.parse()  # type: ignore[assignment]  # what this key holds
-            others = {**self.shardings.known, **here}
-            for name, mesh in kept.items():
-                if others.get(name, mesh) != mesh:
-                    raise carrier.located(
-                        VerificationError(
-                            f"{symbol(name)} is the name of two meshes",
-                            rule="symbol-redefinition",
-                            span=Span(0, len(carrier.text)),
-                            notes=[f"the other one is {others[name].stripped}"],
-                            help="rename one of them",
-                        )
+            gone = {key: None for key in (MESHES, *_TUPLES) if key in attributes.frontend}
+            for key, of_values in _TUPLES.items():
+                tuple_ = attributes.carrier(self.source, key)
+                if tuple_:
+                    self._tuples[of_values] = tuple_
+            carrier = attributes.carrier(self.source, MESHES)
+            if carrier:
+                kept = carrier.parse()  # type: ignore[assignment]  # what this key holds
+                self._expect_same(carrier, kept, {**self.shardings.known, **here})
+            if gone:
+                self.edits.list.append(replaced(self.text, span, changed(self.text, attributes, {}, gone)))
+        return kept
+
+    def _expect_same(
+        self, carrier: Carrier, kept: Mapping[str, MeshAttr], others: Mapping[str, MeshAttr]
+    ) -> None:
+        for name, mesh in kept.items():
+            if others.get(name, mesh) != mesh:
+                raise carrier.located(
+                    VerificationError(
+                        f"{symbol(name)} is the name of two meshes",
+                        rule="symbol-redefinition",
+                        span=Span(0, len(carrier.text)),
+                        notes=[f"the other one is {others[name].stripped}"],
+                        help="rename one of them",
                     )
-            self.edits.append(replaced(self.text, span, changed(self.text, attributes, {}, {MESHES: None})))
-            return kept
-        return {}
+                )
 
     def _operations(self, operations: list[Operation]) -> list[tuple[Operation | None, list[Operation]]]:
         """Import operations and all in them, but for modules, which are returned."""
@@ -198,7 +214,7 @@ class _Import:
                 continue
             if name.endswith(".func"):
                 functions.append((operation, []))
-                self._arguments(operation)
+                self._values(operation, "arg_attrs", {})
             elif operation.dictionaries and (call := self._operation(operation)) and functions:
                 functions[-1][1].append(call)
             stack += reversed(bodies)
@@ -213,23 +229,59 @@ class _Import:
             return None
         return read_attributes(text, span)
 
-    def _arguments(self, function: Operation) -> None:
-        for index, value in enumerate(function.arguments):
-            attributes = value.dictionary and self._attributes(value.dictionary)
-            if attributes:
-                self._value(function, value, attributes, f"argument {index}")
+    def _values(self, function: Operation, of: str, calls: Mapping[int, ResultCall]) -> None:
+        """Import the shardings of arguments or results: of calls, in their dictionaries, or of a tuple.
 
-    def _value(self, function: Operation, value: Argument, attributes: Attributes, name: str) -> None:
-        """Import the carrier of an argument, or of a result of a function without a body."""
-        carrier = attributes.carrier(self.source, SHARDING)
-        if carrier is None:
-            self._orphan(attributes, is_listed=function.is_generic)
-            return
+        Args:
+            function: The function.
+            of: `arg_attrs` or `res_attrs`.
+            calls: The calls that carry them, by the number of the value.
+        """
+        is_result = of == "res_attrs"
+        values = function.function_results if is_result else function.arguments
+        of_tuple = self._of_tuple(function, of, values)
+        new: dict[int, str] = {}
+        for index, value in enumerate(values):
+            attributes = read_attributes(self.text, value.dictionary) if value.dictionary else None
+            found = of_tuple.get(index)
+            own = attributes and attributes.carrier(self.source, SHARDING)
+            if index in calls:
+                found = calls[index].carrier, calls[index].sharding
+                self.edits.operations["stablehlo.custom_call @xla.sdy.FuncResultSharding"] += 1
+            elif own:
+                name = f"{'result' if is_result else 'argument'} {index} of"
+                found = own, self._of_value(function, value, own, name)
+            if found and attributes:
+                self.edits.put(attributes, found[0], str(found[1]), is_listed=function.is_generic)
+            elif found:
+                self.shardings.count(found[0], None, str(found[1]))
+                new[index] = f"{{sdy.sharding = {found[1]}}}"
+            elif attributes:
+                self.edits.orphan(attributes, is_listed=function.is_generic)
+        self.edits.list += new_dictionaries(function, of, new)
+
+    def _of_value(
+        self, function: Operation, value: Argument, carrier: Carrier, name: str
+    ) -> TensorShardingAttr:
+        """The one sharding in the carrier of an argument or result."""
         shardings = self.shardings.read(carrier)
         if len(shardings) != 1:
-            raise _count_error(carrier, len(shardings), "1 value")
-        self.shardings.check(shardings, [self._type(value)], carrier, lambda: f"{name} of {_name(function)}")
-        self._put(attributes, carrier, str(shardings[0]), is_listed=function.is_generic)
+            raise count_error(carrier, len(shardings), "1 value")
+        self.shardings.check(shardings, [self._type(value)], carrier, lambda: f"{name} {in_words(function)}")
+        return shardings[0]
+
+    def _of_tuple(
+        self, function: Operation, of: str, values: Sequence[Argument]
+    ) -> dict[int, tuple[Carrier, TensorShardingAttr]]:
+        """The shardings that the module keeps for all arguments, or all results, of `@main`."""
+        carrier = self._tuples.get(of) if function.symbol == "main" else None
+        if carrier is None:
+            return {}
+        shardings = self.shardings.read(carrier)
+        if len(shardings) != len(values):
+            raise count_error(carrier, len(shardings), f"{len(values)} values of @main")
+        self.shardings.check(shardings, [*map(self._type, values)], carrier, lambda: "the module")
+        return {index: (carrier, sharding) for index, sharding in enumerate(shardings)}
 
     def _operation(self, operation: Operation) -> ResultCall | None:
         """Import the carriers of an operation; a call that carries a result's sharding is returned."""
@@ -238,7 +290,7 @@ class _Import:
         if attributes is None:
             return None
         name = operation.full_name
-        target = self._target(operation) if name in _CALLS else ""
+        target = target_of(operation) if name in _CALLS else ""
         if target in _MANUAL:
             return None
         carrier = attributes.carrier(self.source, SHARDING)
@@ -252,53 +304,15 @@ class _Import:
             self._barrier(operation, attributes)
         elif carrier is None and SHARDING_RULE not in attributes.frontend:
             if target not in _KEEP_HLO and name not in _FEEDS:
-                self._orphan(attributes)
+                self.edits.orphan(attributes)
         else:
             shardings = self._of_operation(operation, carrier) if carrier else ()
             if carrier and target == "Sharding" and len(shardings) == 1 and is_on_one:
                 self._constraint(operation, attributes, carrier, shardings)
             else:
                 value = str(TensorShardingPerValueAttr(shardings)) if shardings else None
-                self._put(attributes, carrier, value)
+                self.edits.put(attributes, carrier, value)
         return None
-
-    def _put(
-        self, attributes: Attributes, carrier: Carrier | None, value: str | None, *, is_listed: bool = False
-    ) -> None:
-        """Let an `sdy.sharding` of that value, and a rule, take the place of their carriers."""
-        text = self.text
-        changes: dict[str, str | None] = {_HLO: None}
-        if value is not None and carrier:
-            changes["sdy.sharding"] = value
-            self._expect_no_sharding(attributes, carrier)
-            self.shardings.count(carrier, self._hlo(attributes), value)
-        rule = attributes.carrier(self.source, SHARDING_RULE)
-        if rule:
-            if not rule.text.startswith("#sdy.op_sharding_rule<") or not _is_closed(rule.text):
-                raise _kind_error(rule, "expected `#sdy.op_sharding_rule<...>`")
-            changes["sdy.sharding_rule"] = rule.text
-        changes.update(_without_hlo(text, attributes, "mhlo.attributes"))
-        gone = {key: None for key in _OURS if key in attributes.frontend}
-        self.edits.append(
-            replaced(text, attributes.span, changed(text, attributes, changes, gone), is_listed=is_listed)
-        )
-
-    def _expect_no_sharding(self, attributes: Attributes, carrier: Carrier) -> None:
-        if "sdy.sharding" in attributes.entries:
-            raise carrier.located(
-                VerificationError(
-                    "there is a Shardy sharding beside the one in the carrier",
-                    rule="sharding-twice",
-                    span=Span(0, len(carrier.text)),
-                    help="keep one of them",
-                )
-            )
-
-    def _orphan(self, attributes: Attributes, *, is_listed: bool = False) -> None:
-        """Note an HLO sharding without a carrier."""
-        if _HLO in attributes.entries:
-            new = changed(self.text, attributes, {_HLO: None}, {})
-            self._orphans.append(replaced(self.text, attributes.span, new, is_listed=is_listed))
 
     def _of_operation(self, operation: Operation, carrier: Carrier) -> Shardings:
         """The shardings of an operation's results; none where a tuple has them on its elements."""
@@ -316,39 +330,21 @@ class _Import:
                 return ()
         if len(shardings) != wanted:
             results = f"{len(types)} result{'' if len(types) == 1 else 's'}"
-            raise _count_error(carrier, len(shardings), results)
-        self.shardings.check(shardings, types or ["none"], carrier, lambda: _name(operation))
+            raise count_error(carrier, len(shardings), results)
+        self.shardings.check(shardings, types or ["none"], carrier, lambda: in_words(operation))
         return shardings
 
     def _constraint(
         self, operation: Operation, attributes: Attributes, carrier: Carrier, shardings: Shardings
     ) -> None:
         """`@Sharding(%a) {...} : (T) -> T` becomes `sdy.sharding_constraint %a <...> {...} : T`."""
-        self.shardings.count(carrier, self._hlo(attributes), str(TensorShardingPerValueAttr(shardings)))
-        self.edits.append(
-            self.rewritten(operation, attributes, "sdy.sharding_constraint", shardings[0].stripped)
-        )
-
-    def rewritten(self, operation: Operation, attributes: Attributes, name: str, details: str) -> Edit:
-        """The edit that makes a call on one value the operation `name`, with the further attributes of it."""
-        text = self.text
-        self.operations[f"stablehlo.custom_call @{self._target(operation)}"] += 1
-        gone = {key: None for key in attributes.frontend if key.startswith(MARK)}
-        props = {key: None for key in attributes.entries if "." not in key or key == _HLO}
-        rest = changed(text, attributes, props, gone)
-        types = operation.signature_types[0]
-        of_type = text[types[0].start : types[0].end] if types else ""
-        result = "" if name == "sdy.sharding_group" else text[operation.start : operation.name_start]
-        new = f"{result}{name} {operation.operands[0]} {details}{' ' if rest else ''}{rest} : {of_type}"
-        end = operation.signature.end if operation.signature else operation.end
-        return (operation.start, end, new)
+        self.shardings.count(carrier, self.edits.hlo(attributes), str(TensorShardingPerValueAttr(shardings)))
+        self.edits.rewrite(operation, attributes, "sdy.sharding_constraint", shardings[0].stripped)
 
     def _group(self, operation: Operation, attributes: Attributes) -> None:
         carrier = attributes.carrier(self.source, SHARDING_GROUP_ID)
         if carrier:
-            self.edits.append(
-                self.rewritten(operation, attributes, "sdy.sharding_group", f"group_id={carrier.parse()}")
-            )
+            self.edits.rewrite(operation, attributes, "sdy.sharding_group", f"group_id={carrier.parse()}")
 
     def _barrier(self, operation: Operation, attributes: Attributes) -> None:
         carrier = attributes.carrier(self.source, ALLOWED_DIRECTION)
@@ -356,119 +352,17 @@ class _Import:
             return
         direction = carrier.parse()
         if direction not in range(len(DIRECTIONS)):
-            raise _kind_error(carrier, "expected 0 for NONE, 1 for FORWARD or 2 for BACKWARD")
+            raise kind_error(carrier, "expected 0 for NONE, 1 for FORWARD or 2 for BACKWARD")
         details = f"allowed_direction={DIRECTIONS[int(str(direction))]}"
-        self.edits.append(self.rewritten(operation, attributes, "sdy.propagation_barrier", details))
+        self.edits.rewrite(operation, attributes, "sdy.propagation_barrier", details)
 
     def _results(self, function: Operation, calls: list[ResultCall]) -> None:
         """Import the shardings of a function's results, which calls before its return carry."""
         found = ResultShardings(self.text, function, calls)
         for call in found.constraints:
-            self.edits.append(
-                self.rewritten(call.operation, call.attributes, "sdy.sharding_constraint", call.opened)
-            )
-        self.edits += found.edits
-        listed: dict[int, str] = {}
-        values = function.function_results
-        for index, value in enumerate(values):
-            attributes = self._attributes(value.dictionary) if value.dictionary else None
-            carried = found.carried.get(index)
-            if carried:
-                sharding = str(carried.sharding)
-                self.shardings.count(carried.carrier, self._hlo(attributes), sharding)
-                self.operations["stablehlo.custom_call @xla.sdy.FuncResultSharding"] += 1
-                if value.dictionary:
-                    about = read_attributes(self.text, value.dictionary)
-                    self._expect_no_sharding(about, carried.carrier)
-                    new = changed(self.text, about, {_HLO: None, "sdy.sharding": sharding}, {})
-                    self.edits.append(
-                        replaced(self.text, value.dictionary, new, is_listed=function.is_generic)
-                    )
-                else:
-                    listed[index] = f"{{sdy.sharding = {sharding}}}"
-            elif attributes:
-                self._value(function, value, attributes, f"result {index}")
-        self.edits += _new_dictionaries(self.text, function, listed)
-
-    def _hlo(self, attributes: Attributes | None) -> str | None:
-        """The HLO sharding in the dictionary, as it is written."""
-        entry = attributes.entries.get(_HLO) if attributes else None
-        return self.text[entry.value.start : entry.value.end] if entry and entry.value else None
+            self.edits.rewrite(call.operation, call.attributes, "sdy.sharding_constraint", call.opened)
+        self.edits.list += found.edits
+        self._values(function, "res_attrs", found.carried)
 
     def _type(self, value: Argument) -> str:
         return expand_type(self.text[value.type.start : value.type.end], self.text, self.tree.aliases)
-
-    def _target(self, operation: Operation) -> str:
-        """What a custom call calls."""
-        if not operation.is_generic:
-            return operation.symbol or ""
-        entry = operation.attribute("call_target_name")
-        return unescape(self.text[entry.value.start : entry.value.end]) if entry and entry.value else ""
-
-
-def _without_hlo(text: str, attributes: Attributes, key: str) -> dict[str, str | None]:
-    """The change that takes the HLO sharding out of a dictionary under `key`, where export moves some."""
-    entry = attributes.entries.get(key)
-    if entry is None or entry.value is None or not text.startswith("{", entry.value.start):
-        return {}
-    inner = read_attributes(text, entry.value)
-    return {key: changed(text, inner, {_HLO: None}, {}) or None} if _HLO in inner.entries else {}
-
-
-def _is_inside(edit: Edit, gone: list[tuple[int, int]]) -> bool:
-    """Whether what the edit is about is removed anyway."""
-    at = bisect.bisect_right(gone, (edit[0], edit[1] + 1)) - 1
-    return at >= 0 and edit[1] <= gone[at][1]
-
-
-def _new_dictionaries(text: str, function: Operation, listed: Mapping[int, str]) -> list[Edit]:
-    """The edits that give dictionaries to results of a function that have none."""
-    if not listed:
-        return []
-    values = function.function_results
-    if function.is_generic:
-        span = function.properties or function.dictionaries[0]
-        new = ", ".join(listed.get(index, "{}") for index in range(len(values)))
-        return [(span.start + 1, span.start + 1, f"res_attrs = [{new}], ")]
-    results = function.results_span
-    is_bare = results is not None and text[results.start] != "("
-    edits: list[Edit] = []
-    for index, dictionary in listed.items():
-        span = values[index].type
-        if is_bare:
-            edits.append((span.start, span.end, f"({text[span.start : span.end]} {dictionary})"))
-        else:
-            edits.append((span.end, span.end, f" {dictionary}"))
-    return edits
-
-
-def _name(operation: Operation) -> str:
-    """The operation, in words."""
-    if operation.full_name.endswith(".func") and operation.symbol:
-        return f"function {symbol(operation.symbol)}"
-    line, column = operation.source.location(operation.start)
-    result = operation.results[0][0] + " = " if operation.results else ""
-    return f"{result}{operation.full_name} at {line}:{column}"
-
-
-def _is_closed(rule: str) -> bool:
-    """Whether the text of the rule is one attribute, which may be written into the program."""
-    try:
-        return matching_bracket(rule, rule.index("<")) == len(rule)
-    except ParseError:
-        return False
-
-
-def _kind_error(carrier: Carrier, message: str) -> SdyBridgeError:
-    return carrier.located(VerificationError(message, rule="carrier-kind", span=Span(0, len(carrier.text))))
-
-
-def _count_error(carrier: Carrier, count: int, values: str) -> SdyBridgeError:
-    return carrier.located(
-        VerificationError(
-            f"{count} sharding{'' if count == 1 else 's'} for {values}",
-            rule="sharding-count",
-            span=Span(0, len(carrier.text)),
-            notes=[f"they are in the frontend attribute {carrier.key}"],
-        )
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from typing import TYPE_CHECKING
 
@@ -32,21 +33,31 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     return "".join(pieces)
 
 
-def origin(edits: Iterable[Edit], offset: int) -> int:
-    """Where in the text before these edits that stood what is at `offset` of the text after them.
+class Origins:
+    """Where in a text before some edits that stood what is at an offset of the text after them.
 
     >>> text, edits = "a b c", [(4, 5, "z"), (0, 1, "xyz")]
-    >>> splice(text, edits), [origin(edits, offset) for offset in (1, 4, 6)]
+    >>> origin = Origins(edits)
+    >>> splice(text, edits), [origin(offset) for offset in (1, 4, 6)]
     ('xyz b z', [0, 2, 4])
     """
-    shift = 0  # what is to be added to an offset of the new text
-    for start, end, new in sorted(edits):
-        if offset + shift < start:
-            break
-        if offset + shift < start + len(new):
-            return start
-        shift += end - start - len(new)
-    return offset + shift
+
+    def __init__(self, edits: Iterable[Edit]) -> None:
+        self._starts: list[int] = []  # of each edit, in the new text
+        self._edits = sorted(edits)
+        shift = 0  # what is to be added to an offset of the new text
+        for start, end, new in self._edits:
+            self._starts.append(start - shift)
+            shift += end - start - len(new)
+
+    def __call__(self, offset: int) -> int:
+        """The offset in the text before; of something new, where its edit starts."""
+        at = bisect.bisect_right(self._starts, offset) - 1
+        if at < 0:
+            return offset
+        start, end, new = self._edits[at]
+        behind = offset - self._starts[at] - len(new)
+        return start if behind < 0 else end + behind
 
 
 def removal(text: str, start: int, end: int, floor: int = 0) -> tuple[int, int]:
