@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
 
-from sdybridge import SdyBridgeError
+from sdybridge import SdyBridgeError, check_module
+from sdybridge.checks import CHECKS
 from sdybridge.cli import cli
 from sdybridge.modules.module_rules import MODULE_RULES
 from sdybridge.sdy import RULES
@@ -112,7 +113,11 @@ def parts() -> dict[str, Callable[[], str]]:
         "rules-modules": lambda: rule_table(MODULE_RULES),
         "rules-hlo": lambda: rule_table(HLO_RULES),
         "rules-conversion": lambda: rule_table(CONVERSION_RULES),
+        "checks": lambda: "\n\n".join(map(check_section, CHECKS)),
+        "checks-table": check_table,
         "help": lambda: help_of(),
+        "help-check": lambda: help_of("check"),
+        "help-diff": lambda: help_of("diff"),
         "help-convert": lambda: help_of("convert"),
         "help-explain": lambda: help_of("explain"),
         "help-export": lambda: help_of("export"),
@@ -180,6 +185,40 @@ def layout_section(layout: Layout) -> Iterator[str]:
         yield f"- {confidence.name.capitalize()}{which}: {confidence.value}."
     yield ""
     yield fenced("\n".join(picture(layout)))
+
+
+def check_table() -> str:
+    """The rules that programs are checked against."""
+    rows = []
+    for rule in CHECKS.values():
+        anchor = f"{rule.code} {rule.name}".lower().replace(" ", "-")
+        asked = "" if rule.is_default else ", on request"
+        rows.append(f"| [{rule.code}](#{anchor}) | {rule.severity}{asked} | {rule.summary} |")
+    return "\n".join(["| code | severity | what holds |", "|---|---|---|", *rows])
+
+
+def check_section(code: str) -> str:
+    """A section on one of the rules that programs are checked against, with what it finds in an example."""
+    rule = CHECKS[code]
+    found = check_module(rule.bad, name="example.mlir", select=[code])
+    asked = "" if rule.is_default else f", checked on request: `--select {code}`"
+    return "\n".join(
+        [
+            f"## {rule.code} {rule.name}",
+            "",
+            f"**{rule.summary}** ({rule.severity}{asked})",
+            "",
+            rule.why,
+            "",
+            f"```mlir\n{rule.bad.rstrip()}\n```",
+            "",
+            fenced(str(found[0])),
+            "",
+            "As it should be:",
+            "",
+            f"```mlir\n{rule.good.rstrip()}\n```",
+        ]
+    )
 
 
 def exception_tree(cls: type[Exception], depth: int = 0) -> Iterator[str]:

@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "modules": CORE | {"bridge"},
     "interop": CORE | {"bridge"},
     "checks": WHOLE,
+    "testing": WHOLE | {"checks"},
     "view": WHOLE | {"checks"},
     "cli": WHOLE | {"checks", "view", "storage", "interop", ""},
     "__main__": {"cli"},

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from sdybridge.bridge import get_ordered_axis_refs as get_ordered_axis_refs
     from sdybridge.bridge import import_losses as import_losses
     from sdybridge.bridge import infer_mesh as infer_mesh
+    from sdybridge.checks import Comparison as Comparison
+    from sdybridge.checks import Finding as Finding
+    from sdybridge.checks import Severity as Severity
+    from sdybridge.checks import Verdict as Verdict
+    from sdybridge.checks import check_module as check_module
+    from sdybridge.checks import compare_programs as compare_programs
+    from sdybridge.checks import compare_shardings as compare_shardings
+    from sdybridge.checks import open_program as open_program
+    from sdybridge.checks import read_sharding as read_sharding
     from sdybridge.errors import ConversionError as ConversionError
     from sdybridge.errors import ParseError as ParseError
     from sdybridge.errors import ProtoError as ProtoError
@@ -77,6 +86,15 @@ _HOMES = {
     "get_ordered_axis_refs": "bridge",
     "import_losses": "bridge",
     "infer_mesh": "bridge",
+    "Comparison": "checks",
+    "Finding": "checks",
+    "Severity": "checks",
+    "Verdict": "checks",
+    "check_module": "checks",
+    "compare_programs": "checks",
+    "compare_shardings": "checks",
+    "open_program": "checks",
+    "read_sharding": "checks",
     "ConversionError": "errors",
     "ParseError": "errors",
     "ProtoError": "errors",

@@ -13,7 +13,9 @@ from sdybridge.cli.terminal import show_error
 from sdybridge.errors import SdyBridgeError
 
 _COMMANDS = {
+    "check": "Find what is wrong or doubtful about the shardings of programs.",
     "convert": "Convert one sharding either way, and show what is lost.",
+    "diff": "Compare two shardings, or two programs, device by device.",
     "explain": "Say what a sharding means, or what moves between two.",
     "export": "Convert a whole program from Shardy shardings to HLO shardings.",
     "import": "Convert a whole program from HLO shardings to Shardy shardings.",

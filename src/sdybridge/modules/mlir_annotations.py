@@ -57,7 +57,7 @@ class MlirProgram:
         target: Target = Target.CURRENT,
         *,
         tree: OperationTree | None = None,
-        errors: list[SdyBridgeError] | None = None,
+        errors: list[tuple[str, SdyBridgeError]] | None = None,
     ) -> None:
         """Reads the operations, unless they are read already, and the meshes.
 
@@ -65,8 +65,8 @@ class MlirProgram:
             source: The text.
             target: Whose grammar to follow.
             tree: The operations of the text.
-            errors: Where to put the errors about single meshes and shardings, which are then passed over;
-                None raises the first one.
+            errors: Where to put the errors about single meshes and shardings, which are then passed over,
+                with the carrier that each is about; None raises the first one.
         """
         self.source = source
         self.tree = parse_operations(source) if tree is None else tree
@@ -78,9 +78,9 @@ class MlirProgram:
         self.meshes: dict[str, MeshAttr] = {}
         for operation in self.tree.walk():
             if operation.full_name == "sdy.mesh":
-                with self._errors_kept():
+                with self._errors_kept(SDY):
                     self.meshes[operation.symbol or ""] = read_mesh(self._checker, operation)
-        with self._errors_kept():
+        with self._errors_kept(CARRIER):
             self.meshes = {**self._carried_meshes(), **self.meshes}
 
     @property
@@ -114,7 +114,7 @@ class MlirProgram:
                 scope, manual, self._manual_axes = operation.symbol or "", (), ()
                 yield from self._signature(operation, scope)
             elif has_parameters(operation):
-                with self._errors_kept():
+                with self._errors_kept(SDY):
                     yield from self._parameters(operation, scope)
                     manual += self._bound_by(operation)
             else:
@@ -132,14 +132,14 @@ class MlirProgram:
             yield one, 1
 
     @contextlib.contextmanager
-    def _errors_kept(self) -> Iterator[None]:
+    def _errors_kept(self, carrier: str) -> Iterator[None]:
         try:
             yield
         except SdyBridgeError as error:
             if self._errors is None:
                 raise
             self._checker.place(error)
-            self._errors.append(error)
+            self._errors.append((carrier, error))
 
     def _bound_by(self, operation: Operation) -> tuple[str, ...]:
         """The axes that are manual in the operation's body."""
@@ -216,7 +216,7 @@ class MlirProgram:
         for key, entry in zip(_KEYS, entries, strict=True):
             if entry is None or entry.value is None:
                 continue
-            with self._errors_kept():
+            with self._errors_kept(CARRIER if key == FRONTEND_ATTRIBUTES else key):
                 yield from self._annotated(key, entry.value, scope, opcode, values)
 
     def _annotated(

@@ -189,10 +189,14 @@ def test_errors_are_kept_and_reading_goes_on() -> None:
         '%b: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[4]}"}, '
         '%c: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) { return }'
     )
-    errors: list[SdyBridgeError] = []
+    errors: list[tuple[str, SdyBridgeError]] = []
     program = MlirProgram(Source(text), errors=errors)
     assert [one.name for one in program.annotations()] == ["%c"]
-    assert [error.location for error in errors] == ["<string>:2:23", "<string>:3:75", "<string>:3:134"]
+    assert [(carrier, error.location) for carrier, error in errors] == [
+        ("sdy.sharding", "<string>:2:23"),
+        ("sdy.sharding", "<string>:3:75"),
+        ("mhlo.sharding", "<string>:3:134"),
+    ]
 
 
 def test_manual_axes_are_those_of_the_computations_around() -> None:

@@ -77,6 +77,11 @@ class InstructionSite(HloSite):
         return self._text(NAME)
 
     @property
+    def id(self) -> int:
+        """What its users call it."""
+        return self._number(ID)
+
+    @property
     def opcode(self) -> str:
         """What the instruction does."""
         return self._text(OPCODE)
@@ -84,7 +89,7 @@ class InstructionSite(HloSite):
     @property
     def is_root(self) -> bool:
         """Whether its value is that of the computation."""
-        return self._number(ID) == self.within.root_id
+        return self.id == self.within.root_id
 
     @property
     def shape(self) -> str:

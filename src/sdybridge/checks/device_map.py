@@ -1,0 +1,128 @@
+"""Which part of a tensor each device holds, as arrays: what two shardings are compared by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.errors import ConversionError
+from sdybridge.hlo import MAX_MATERIALIZED_DEVICES, HloSharding, OpShardingType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.int64]
+
+_GROUPS = (OpShardingType.MANUAL, OpShardingType.UNREDUCED)
+_OTHER = OpShardingType.OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMap:
+    """Where a sharding puts a tensor.
+
+    Attributes:
+        counts: Into how many parts each dimension is cut; None if the rank does not matter, as all of the
+            tensor is everywhere or nowhere.
+        tiles: For each device and dimension, which part it holds; none of those for `counts` None.
+        holds: Whether each device holds anything at all.
+        groups: For each device its manual and its unreduced group, numbered by their first device.
+        kind: What the sharding is, if that is all it says: unknown.
+    """
+
+    counts: tuple[int, ...] | None
+    tiles: Array
+    holds: NDArray[np.bool_]
+    groups: Mapping[OpShardingType, Array]
+    kind: OpShardingType | None = None
+
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
+        return len(self.holds)
+
+
+def devices_of(grid: HloSharding) -> int | None:
+    """How many devices a sharding is about; None if it fits any number."""
+    return grid.num_devices if is_grid(grid) else None
+
+
+def is_grid(grid: HloSharding) -> bool:
+    """Whether it tells devices apart by a grid. XLA reads a grid of one device as replicated."""
+    return grid.type is _OTHER and grid.num_devices > 1
+
+
+def device_map(grid: HloSharding, devices: int) -> DeviceMap:
+    """The map of a sharding over a device grid.
+
+    Args:
+        grid: The sharding of one tensor.
+        devices: How many devices there are; a grid has its own number.
+
+    Raises:
+        ConversionError: There are too many devices to look at each.
+        VerificationError: The device list of the grid is no permutation.
+    """
+    import numpy as np
+
+    if devices > MAX_MATERIALIZED_DEVICES:
+        raise ConversionError(f"{devices} devices are too many to compare them one by one")
+    nothing = np.zeros(devices, dtype=np.int64)
+    groups = dict.fromkeys(_GROUPS, nothing)
+    holds = np.ones(devices, dtype=bool)
+    if not is_grid(grid):
+        if grid.type in _GROUPS:
+            groups[grid.type] = np.arange(devices)
+        if grid.type is OpShardingType.MAXIMAL:
+            holds = np.arange(devices) == grid.unique_device
+        unknown = grid.type if grid.type is OpShardingType.UNKNOWN else None
+        return DeviceMap(None, np.zeros((devices, 0), dtype=np.int64), holds, groups, unknown)
+    array = grid.tile_assignment.array
+    rank = grid.data_rank
+    position = np.empty(devices, dtype=np.int64)
+    position[array.reshape(-1)] = np.arange(devices)
+    index = np.unravel_index(position, array.shape)
+    types = grid.subgroup_types or (OpShardingType.REPLICATED,) * grid.replicate_on_last_tile_dim
+    for kind in _GROUPS:
+        number = nothing
+        for coordinate, size, type_ in zip(index[rank:], array.shape[rank:], types, strict=True):
+            number = number * size + coordinate if type_ is kind else number
+        groups[kind] = _numbered(number)
+    counts = array.shape[:rank]
+    tiles = np.stack(index[:rank], axis=1) if rank else np.zeros((devices, 0), dtype=np.int64)
+    return DeviceMap(counts if math.prod(counts) > 1 else None, tiles, holds, groups)
+
+
+def _numbered(groups: Array) -> Array:
+    """The same groups, each with the number of its first device."""
+    import numpy as np
+
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    numbered: Array = first[inverse]
+    return numbered
+
+
+def bounds(found: DeviceMap, shape: Sequence[int], whole: Sequence[int]) -> tuple[Array, Array]:
+    """For each device and dimension where its part starts and ends, in elements.
+
+    Args:
+        found: The map.
+        shape: The sizes of the tensor.
+        whole: How long one part is in each dimension.
+    """
+    import numpy as np
+
+    sizes = np.asarray(shape, dtype=np.int64)
+    if found.counts is None:
+        low = np.zeros((found.devices, len(sizes)), dtype=np.int64)
+        high = np.broadcast_to(sizes, low.shape).copy()
+    else:
+        length = np.asarray(whole, dtype=np.int64)
+        low = np.minimum(found.tiles * length, sizes)
+        high = np.minimum(low + length, sizes)
+    high[~found.holds] = low[~found.holds]
+    return low, high

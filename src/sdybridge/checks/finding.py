@@ -1,0 +1,103 @@
+"""What a check finds: a rule, a place, and words."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdybridge.source import Source, Span
+
+
+class Severity(enum.IntEnum):
+    """How bad a finding is.
+
+    >>> Severity.WARNING < Severity.ERROR, str(Severity.INFO)
+    (True, 'info')
+    """
+
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule that programs are checked against.
+
+    Attributes:
+        code: Its short name, `SB102`, for `select` and `ignore`.
+        name: Its name in words, `unknown-mesh`.
+        severity: How bad it is to break it.
+        summary: What holds, in a sentence.
+        why: What happens otherwise, and what to do, in Markdown.
+        bad: A program, or the lines of one, that breaks it.
+        good: The same as it should be.
+        is_default: Whether it is checked unless it is asked for.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    why: str
+    bad: str
+    good: str
+    is_default: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken rule in one place.
+
+    Attributes:
+        rule: The rule.
+        message: What is wrong, in one line.
+        source: The text; without characters for a proto, which has no lines.
+        span: Where in the text.
+        where: The place in a program without lines: an instruction.
+        notes: What else there is to know.
+        help: What to do.
+        line: The line, from 1; 0 without one.
+        column: The column, from 1.
+    """
+
+    rule: Rule
+    message: str
+    source: Source = field(repr=False)
+    span: Span | None = None
+    where: str = ""
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+    line: int = 0
+    column: int = 0
+
+    @property
+    def code(self) -> str:
+        """The code of the rule."""
+        return self.rule.code
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return self.rule.severity
+
+    @property
+    def location(self) -> str:
+        """`file:line:column`, or the file and the instruction."""
+        if self.line:
+            return f"{self.source.name}:{self.line}:{self.column}"
+        return f"{self.source.name}: {self.where}" if self.where else self.source.name
+
+    def __str__(self) -> str:
+        lines = [f"{self.location}: {self.severity}[{self.code}]: {self.message}"]
+        if self.span and self.source.text:
+            lines.append(self.source.excerpt(self.span))
+        lines += [f"note: {note}" for note in self.notes]
+        if self.help:
+            lines.append(f"help: {self.help}")
+        return "\n".join(lines)

@@ -1,0 +1,219 @@
+"""An HLO program under check, as text or as a proto."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import re
+from typing import TYPE_CHECKING, cast
+
+from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem, Program, Use
+from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.annotations import CARRIER, HLO
+from sdybridge.modules.hlo_annotations import HloAnnotations
+from sdybridge.modules.hlo_proto import HloProto
+from sdybridge.modules.hlo_proto.site import InstructionSite
+from sdybridge.modules.hlo_proto.wire import BYTES, read_varint
+from sdybridge.modules.hlo_text import HloText
+from sdybridge.modules.hlo_text.tokens import group_end
+from sdybridge.source import Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sdybridge.modules.annotations import Annotation
+    from sdybridge.modules.hlo_program import HloProgram, HloSite
+    from sdybridge.modules.hlo_text.site import TextSite
+
+_CALL = re.compile(rf'custom_call_target="({"|".join(sorted(GSPMD_CALLS))})"')
+_OPERAND = re.compile(r"([A-Za-z_][\w.\-]*)\s*(?:,|\Z)")
+_RESULT_CALL = "xla.sdy.FuncResultSharding"
+_OPERAND_IDS = 36
+_SHARDED = ("sharding={", "xla.sdy.")
+
+
+class Hlo(Program):
+    """An HLO program under check."""
+
+    def __init__(self, source: Source, program: HloProgram, options: Options) -> None:
+        self.source = source
+        self.options = options
+        self.errors: list[SdyBridgeError] = []
+        view = HloAnnotations(program, options.target, errors=self.errors)
+        self._program = program
+        self.meshes = view.meshes
+        self.annotations = tuple(view.annotations())
+        self._view = view
+        self.num_partitions = program.num_partitions
+
+    @functools.cached_property
+    def inputs(self) -> list[Annotation]:  # type: ignore[override]
+        """The parameters of the entry computation."""
+        return self._view.inputs()
+
+    @functools.cached_property
+    def outputs(self) -> list[Annotation]:  # type: ignore[override]
+        """The tensors of its root."""
+        return self._view.outputs()
+
+    @functools.cached_property
+    def sites(self) -> dict[int, HloSite]:
+        """The places that carry shardings, by their offsets."""
+        return {site.offset: site for site in self._program.sites()}
+
+    @functools.cached_property
+    def _gspmd(self) -> dict[int, Annotation]:
+        """The values with one HLO sharding, by the offsets of their places."""
+        found: dict[int, Annotation] = {}
+        several: set[int] = set()
+        for one in self.annotations:
+            if one.carrier == HLO:
+                if one.offset in found:
+                    several.add(one.offset)
+                found[one.offset] = one
+        return {offset: one for offset, one in found.items() if offset not in several}
+
+    @abc.abstractmethod
+    def place(self, annotation: Annotation) -> Place:
+        """Where a sharding stands."""
+
+    @abc.abstractmethod
+    def calls(self) -> Iterator[Call]:
+        """The calls of GSPMD's targets."""
+
+    @functools.cached_property
+    def sharding_calls(self) -> frozenset[int]:
+        """The offsets of the calls of `Sharding` with a sharding."""
+        return frozenset(offset for offset, site in self.sites.items() if site.target == "Sharding")
+
+    def repeats_result(self, annotation: Annotation) -> bool:
+        """Whether a value is there only to give a result its Shardy sharding on the way through HLO."""
+        site = self.sites.get(annotation.offset)
+        return site is not None and site.target == _RESULT_CALL
+
+    @abc.abstractmethod
+    def key(self, site: HloSite) -> tuple[str, object]:
+        """What operands call the value of a site."""
+
+    @abc.abstractmethod
+    def operands(self, site: HloSite) -> Sequence[object]:
+        """What the operands of a site are called."""
+
+    @abc.abstractmethod
+    def site_place(self, site: HloSite) -> Place:
+        """Where an instruction stands."""
+
+    @functools.cached_property
+    def _values(self) -> dict[tuple[str, object], Annotation]:
+        return {
+            self.key(site): self._gspmd[offset]
+            for offset, site in self.sites.items()
+            if offset in self._gspmd
+        }
+
+    def uses(self) -> Iterator[Use]:
+        """Which values with an HLO sharding instructions with an HLO sharding use."""
+        for offset, user in self._gspmd.items():
+            site = self.sites[offset]
+            for operand in self.operands(site):
+                if value := self._values.get((site.computation, operand)):
+                    yield Use(value, user, site.target)
+
+    def unsharded_results(self) -> Iterator[tuple[str, Place, Annotation]]:
+        """The elements of the root tuple, if it has no sharding, whose values have an HLO sharding."""
+        root = self._program.output() if self._gspmd else None
+        if root is None or root.has_sharding or root.has_carriers or root.opcode != "tuple":
+            return
+        for i, operand in enumerate(self.operands(root)):
+            if value := self._values.get((root.computation, operand)):
+                yield f"element {i} of the root {root.name}", self.site_place(root), value
+
+    def manual_escapes(self) -> Iterator[Problem]:
+        """Nothing: a computation of HLO sees its own values only."""
+        return iter(())
+
+
+class Text(Hlo):
+    """HLO text under check.
+
+    Raises:
+        ParseError: Its instructions cannot be told apart.
+    """
+
+    def __init__(self, source: Source, options: Options) -> None:
+        super().__init__(source, HloText(source), options)
+
+    def place(self, annotation: Annotation) -> Place:
+        """Where a sharding stands."""
+        site = self.sites.get(annotation.offset)
+        if site is None:
+            return Place(Span(annotation.offset, annotation.offset + 1), annotation.name)
+        if annotation.carrier == CARRIER and (carrier := site.carrier(CARRIER)):
+            return Place(carrier.span, annotation.name)
+        return Place(site.locate(SdyBridgeError("")).span, annotation.name)
+
+    def site_place(self, site: HloSite) -> Place:
+        """Where an instruction stands."""
+        return Place(Span(site.offset, cast("TextSite", site).head.operands), site.name)
+
+    def calls(self) -> Iterator[Call]:
+        """The calls of GSPMD's targets."""
+        text = self.source.text
+        for hit in _CALL.finditer(text):
+            start = text.rfind("\n", 0, hit.start()) + 1
+            end = text.find("\n", hit.end())
+            line = text[start : end if end >= 0 else len(text)]
+            yield Call(hit[1], any(mark in line for mark in _SHARDED), Place(Span(*hit.span()), hit[1]))
+
+    def key(self, site: HloSite) -> tuple[str, object]:
+        """The name."""
+        return site.computation, site.name
+
+    def operands(self, site: HloSite) -> Sequence[object]:
+        """The names of the operands."""
+        start = cast("TextSite", site).head.operands
+        return _OPERAND.findall(self.source.text[start + 1 : group_end(self.source, start) - 1])
+
+
+class Proto(Hlo):
+    """An HLO proto under check.
+
+    Raises:
+        ProtoError: The bytes are no program.
+    """
+
+    def __init__(self, data: bytes, name: str, options: Options) -> None:
+        self._proto = HloProto(data, name)
+        super().__init__(Source("", name), self._proto, options)
+
+    def place(self, annotation: Annotation) -> Place:
+        """Where a sharding stands."""
+        within = f" in {annotation.scope}" if annotation.scope else ""
+        return Place(None, f"{annotation.name}{within}")
+
+    def site_place(self, site: HloSite) -> Place:
+        """Where an instruction stands."""
+        return Place(None, f"{site.name} in {site.computation}")
+
+    def calls(self) -> Iterator[Call]:
+        """The calls of GSPMD's targets."""
+        for computation in self._proto.computations([target.encode() for target in GSPMD_CALLS]):
+            for index, field in computation.instructions:
+                site = InstructionSite(self._proto, computation, index, field)
+                if site.target in GSPMD_CALLS:
+                    yield Call(site.target, site.is_carrier, self.site_place(site))
+
+    def key(self, site: HloSite) -> tuple[str, object]:
+        """The id."""
+        return site.computation, site.id if isinstance(site, InstructionSite) else site.name
+
+    def operands(self, site: HloSite) -> Sequence[object]:
+        """The ids of the operands."""
+        field = site.fields.get(_OPERAND_IDS) if isinstance(site, InstructionSite) else None
+        if field is None or field.wire_type != BYTES:
+            return ()
+        ids, at = [], field.value
+        while at < field.end:
+            number, at = read_varint(self._proto.data, at, field.end, site.name)
+            ids.append(number)
+        return ids

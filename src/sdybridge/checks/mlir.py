@@ -1,0 +1,188 @@
+"""An MLIR program under check."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem, Program, Use
+from sdybridge.errors import ParseError
+from sdybridge.modules.annotations import CARRIER, MHLO, SDY
+from sdybridge.modules.attributes import attribute_end
+from sdybridge.modules.lexer import symbol_name, unescape
+from sdybridge.modules.mlir_annotations import FRONTEND_ATTRIBUTES, MlirProgram
+from sdybridge.modules.reader import parse_operations
+from sdybridge.modules.verify import verify_operations
+from sdybridge.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdybridge.errors import SdyBridgeError
+    from sdybridge.modules.annotations import Annotation
+    from sdybridge.modules.operations import Operation
+    from sdybridge.source import Source
+
+_SHARDING_KEYS = (SDY, MHLO)
+_CUSTOM_CALLS = frozenset(("stablehlo.custom_call", "mhlo.custom_call"))
+
+
+class MlirText(Program):
+    """An MLIR program under check.
+
+    Raises:
+        ParseError: Its operations cannot be told apart.
+    """
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self.source = source
+        self.options = options
+        self.tree = parse_operations(source)
+        self.errors = verify_operations(self.tree, options.target)
+        others: list[tuple[str, SdyBridgeError]] = []
+        program = MlirProgram(source, options.target, tree=self.tree, errors=others)
+        self.annotations = tuple(program.annotations())
+        self.meshes = program.meshes
+        self.num_partitions = program.num_partitions
+        self.inputs = program.inputs()
+        self.outputs = program.outputs()
+        self.errors += [error for carrier, error in others if carrier != SDY]  # those are verified already
+
+    def place(self, annotation: Annotation) -> Place:
+        """Where a sharding stands."""
+        start = annotation.offset
+        try:
+            return Place(Span(start, attribute_end(self.source.text, start)), annotation.name)
+        except ParseError:
+            return Place(Span(start, start + 1), annotation.name)
+
+    def calls(self) -> Iterator[Call]:
+        """The calls of GSPMD's targets."""
+        for operation in self.tree.walk():
+            target = self.target_of(operation)
+            if target in GSPMD_CALLS:
+                place = Place(Span(operation.start, operation.name_end), operation.full_name)
+                yield Call(target, self._has_sharding(operation), place)
+
+    @functools.cached_property
+    def sharding_calls(self) -> frozenset[int]:
+        """Where the HLO shardings of the calls of `@Sharding` stand."""
+        entries = [
+            operation.attribute(MHLO)
+            for operation in self.tree.walk()
+            if self.target_of(operation) == "Sharding"
+        ]
+        return frozenset(entry.value.start for entry in entries if entry and entry.value)
+
+    def target_of(self, operation: Operation) -> str:
+        """What a custom call calls; empty for other operations."""
+        if operation.full_name not in _CUSTOM_CALLS:
+            return ""
+        text = self.source.text
+        entry = operation.attribute("call_target_name")
+        if entry and entry.value:
+            return unescape(text[entry.value.start : entry.value.end])
+        at = text.find("@", operation.name_end, operation.end)
+        end = text.find("(", operation.name_end, operation.end)
+        return symbol_name(text[at:end].strip()) if 0 <= at < end else ""
+
+    def _has_sharding(self, operation: Operation) -> bool:
+        if any(operation.attribute(key) for key in _SHARDING_KEYS):
+            return True
+        entry = operation.attribute(FRONTEND_ATTRIBUTES)
+        return bool(
+            entry and entry.value and self.source.text.find(CARRIER, entry.value.start, entry.value.end) >= 0
+        )
+
+    @functools.cached_property
+    def _gspmd(self) -> dict[tuple[str, str], Annotation]:
+        """The values with an HLO sharding, by function and name; `%0#0` is `%0` too."""
+        found = {}
+        for one in self.annotations:
+            if one.carrier == MHLO:
+                found[one.scope, one.name] = one
+                if one.name.endswith("#0"):
+                    found[one.scope, one.name.removesuffix("#0")] = one
+        return found
+
+    def _operations(self) -> Iterator[tuple[str, Operation]]:
+        """Every operation of a function, with the name of that."""
+        for function in self.tree.walk():
+            if function.full_name.endswith(".func"):
+                scope = function.symbol or ""
+                yield from ((scope, operation) for operation in function.walk() if operation is not function)
+
+    def uses(self) -> Iterator[Use]:
+        """Which values with an HLO sharding operations with an HLO sharding use."""
+        values = self._gspmd
+        for scope, operation in self._operations() if values else ():
+            names = [f"{name}#0" if count > 1 else name for name, count in operation.results]
+            user = values.get((scope, names[0])) if names else None
+            if user is None:
+                continue
+            for name in operation.operands:
+                if value := values.get((scope, name)):
+                    yield Use(value, user, self.target_of(operation))
+
+    def unsharded_results(self) -> Iterator[tuple[str, Place, Annotation]]:
+        """The results of the main function without sharding whose value has an HLO sharding."""
+        open_results = [(i, one) for i, one in enumerate(self.outputs) if one.sharding is None]
+        if not open_results or not self._gspmd:
+            return
+        scope = open_results[0][1].scope
+        returned: list[str] = []
+        for of_function, operation in self._operations():
+            if of_function == scope and operation.full_name == "func.return":
+                returned = operation.operands
+        for i, result in open_results:
+            value = self._gspmd.get((scope, returned[i])) if i < len(returned) else None
+            if value:
+                yield result.name, Place(Span(result.offset, result.offset + 1), result.name), value
+
+    def manual_escapes(self) -> Iterator[Problem]:
+        """The uses of a value of a manual computation outside of its body."""
+        for function in self.tree.walk():
+            if not function.full_name.endswith(".func"):
+                continue
+            bodies = [one for one in function.walk() if one.full_name == "sdy.manual_computation"]
+            if bodies:
+                yield from self._escapes(function, bodies)
+
+    def _escapes(self, function: Operation, bodies: list[Operation]) -> Iterator[Problem]:
+        inside = {name: body for body in reversed(bodies) for name in _defined_in(body)}
+        stack: list[tuple[Operation, frozenset[str]]] = [(function, frozenset())]
+        while stack:
+            operation, visible = stack.pop()
+            for region in operation.regions:
+                defined = set(visible)
+                for block in region.blocks:
+                    defined.update(a.name for a in operation.block_arguments(block) if a.name)
+                    defined.update(name for one in block.operations for name, _ in one.results)
+                here = frozenset(defined)
+                stack += [(one, here) for block in region.blocks for one in block.operations]
+            for index, name in enumerate(operation.operands):
+                base = name.partition("#")[0]
+                if base not in visible and base in inside:
+                    yield self._escape(operation, index, name, inside[base])
+
+    def _escape(self, operation: Operation, index: int, name: str, body: Operation) -> Problem:
+        line, column = self.source.location(body.start)
+        return Problem(
+            "SB301",
+            f"{name} is a value of the manual computation at {line}:{column}, and used outside of it",
+            Place(operation.operand_span(index), operation.full_name),
+            ("inside, a value is one device's part; outside there are whole values only",),
+            "return it from the computation with sdy.return, and use that result",
+        )
+
+
+def _defined_in(body: Operation) -> set[str]:
+    """The names of all values that are defined inside of an operation."""
+    names: set[str] = set()
+    for operation in body.walk():
+        if operation is not body:
+            names.update(name for name, _ in operation.results)
+        for region in operation.regions:
+            for block in region.blocks:
+                names.update(a.name for a in operation.block_arguments(block) if a.name)
+    return names

@@ -1,0 +1,217 @@
+"""`sdybridge check`: everything wrong or doubtful about the shardings of programs."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from sdybridge.checks import CHECKS, Finding, Severity, check_module, selected, unreadable
+from sdybridge.cli.check_formats import as_github, as_json, as_sarif
+from sdybridge.cli.options import Names, target_option
+from sdybridge.cli.summary import plural
+from sdybridge.cli.tables import aligned, terminal_width
+from sdybridge.cli.terminal import read_program
+from sdybridge.errors import SdyBridgeError
+from sdybridge.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sdybridge.checks import Rule
+    from sdybridge.target import Target
+
+_FEW = 10
+_WIDTH = 100
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_FORMATS = {"json": as_json, "github": as_github, "sarif": as_sarif}
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: `1000000`, `256MiB`, `1.5G`."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes; units count 1024 of the next smaller one."""
+        found = _SIZE.fullmatch(str(value).strip())
+        if not found:
+            self.fail(f"{value!r} is no size; write 256MiB, or a number of bytes", param, ctx)
+        return int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
+
+
+@click.command("check", short_help="Find what is wrong or doubtful about the shardings of programs.")
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option(
+    "--select",
+    type=Names(),
+    default="",
+    metavar="CODES",
+    help="Check these rules only: SB103, or SB4 for all that start with it, or ALL.",
+)
+@click.option("--ignore", type=Names(), default="", metavar="CODES", help="Do not check these.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*map(str, Severity), "never"]),
+    default="warning",
+    show_default=True,
+    help="From which severity on findings make the exit code 1.",
+)
+@click.option(
+    "--replicated-bytes",
+    type=Size(),
+    default="256MiB",
+    show_default=True,
+    help="From which size on a replicated tensor is reported (SB403).",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["human", *_FORMATS]),
+    default="human",
+    show_default=True,
+    help="json and sarif for tools, github for annotations in GitHub's CI.",
+)
+@click.option(
+    "-a", "--all", "show_all", is_flag=True, help=f"Every finding, not the first {_FEW} of each rule."
+)
+@target_option
+@click.option("--rules", is_flag=True, help="List the rules.")
+@click.option("--explain", metavar="CODE", help="Explain one rule, with an example.")
+def command(
+    files: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on: str,
+    replicated_bytes: int,
+    form: str,
+    target: Target,
+    explain: str | None,
+    *,
+    show_all: bool,
+    rules: bool,
+) -> None:
+    """Find what is wrong or doubtful about the shardings of programs.
+
+    FILES are MLIR text or bytecode, HLO text or HLO protos, or - for standard input. Errors are what no
+    program may say; warnings what XLA reads otherwise than meant, or what wastes devices; the rest is worth
+    knowing. Exit codes: 0 nothing from --fail-on up, 1 something, 2 wrong usage.
+
+    \b
+    Examples:
+      sdybridge check step.mlir
+      sdybridge check dumps/*.txt --select SB1,SB2 --format github
+      sdybridge check - --ignore SB401 --replicated-bytes 1GiB < step.mlir
+      sdybridge check --explain SB202
+    """  # noqa: D301  (click reads the escape)
+    if rules:
+        click.echo("\n".join(_rule_table()))
+        return
+    if explain:
+        click.echo("\n".join(_explained(explain)))
+        return
+    if not files:
+        raise click.UsageError("missing argument 'FILES...'")
+    try:
+        selected(select, ignore)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    found: dict[str, list[Finding]] = {}
+    for file in files:
+        try:
+            program = read_program(file)
+        except SdyBridgeError as error:
+            found[file] = [unreadable(error, Source("", file))]
+            continue
+        found[program.source.name] = check_module(
+            program.data,
+            name=program.source.name,
+            select=select,
+            ignore=ignore,
+            replicated_bytes=replicated_bytes,
+            target=target,
+        )
+    findings = [one for several in found.values() for one in several]
+    if form == "human":
+        _show(found, sys.maxsize if show_all else _FEW)
+    else:
+        click.echo(_FORMATS[form](findings))
+    if fail_on != "never" and any(one.severity >= Severity[fail_on.upper()] for one in findings):
+        sys.exit(1)
+
+
+def _show(found: dict[str, list[Finding]], most: int) -> None:
+    """The findings for people, and a summary."""
+    hidden: Counter[str] = Counter()
+    for findings in found.values():
+        shown: Counter[str] = Counter()
+        for one in findings:
+            shown[one.code] += 1
+            if shown[one.code] <= most:
+                click.echo("\n".join([*_described(one), ""]))
+            else:
+                hidden[one.code] += 1
+    click.echo("\n".join(_summary(found, hidden)))
+
+
+def _described(one: Finding) -> Iterator[str]:
+    first, *rest = str(one).encode("utf-8", "replace").decode().split("\n")
+    colour = _COLOURS[one.severity]
+    mark = f"{one.severity}[{one.code}]:"
+    where, _, message = first.partition(f" {mark} ")
+    yield f"{click.style(where, bold=True)} {click.style(mark, fg=colour, bold=True)} {message}"
+    for line in rest:
+        if line.strip().startswith("^"):
+            line = click.style(line, fg=colour, bold=True)
+        for label, of_label in (("note:", "cyan"), ("help:", "green")):
+            if line.startswith(label):
+                line = click.style(label, fg=of_label, bold=True) + line[len(label) :]
+        yield line
+
+
+def _summary(found: dict[str, list[Finding]], hidden: Counter[str]) -> Iterator[str]:
+    findings = [one for several in found.values() for one in several]
+    files = plural(len(found), "file")
+    if not findings:
+        yield f"Nothing found in {files}."
+        return
+    counts = Counter(one.severity for one in findings)
+    words = [plural(counts[severity], str(severity)) for severity in reversed(Severity) if counts[severity]]
+    yield f"{', '.join(words)} in {sum(map(bool, found.values()))} of {files}"
+    by_code = Counter(one.code for one in findings)
+    rows = [
+        (code, str(CHECKS[code].severity), CHECKS[code].name, str(count),
+         f"{hidden[code]} of them not shown (--all)" if hidden[code] else "")
+        for code, count in sorted(by_code.items())
+    ]  # fmt: skip
+    yield from aligned(rows, right=[3])
+
+
+def _rule_table() -> Sequence[str]:
+    rows = [
+        (
+            rule.code,
+            str(rule.severity),
+            rule.name,
+            rule.summary + ("" if rule.is_default else " (on request)"),
+        )
+        for rule in CHECKS.values()
+    ]
+    return aligned(rows, crop=3, width=terminal_width(), indent="")
+
+
+def _explained(code: str) -> Iterator[str]:
+    rule: Rule | None = CHECKS.get(code.upper())
+    if rule is None:
+        raise click.UsageError(f"no rule has the code {code}; --rules lists them")
+    asked = "" if rule.is_default else ", checked if --select asks for it"
+    yield f"{rule.code} {rule.name} ({rule.severity}{asked})"
+    why = rule.why.replace("[", "").replace("](errors.md#rules)", "")
+    yield from ("", rule.summary, *textwrap.wrap(why, min(terminal_width() or _WIDTH, _WIDTH)))
+    yield from ("", "Breaks it:", "", *(f"    {line}" for line in rule.bad.splitlines()))
+    yield from ("", "Keeps it:", "", *(f"    {line}" for line in rule.good.splitlines()))
