@@ -84,7 +84,7 @@ def test_version() -> None:
     [
         (["exprt"], "no command `exprt`; did you mean `export`?"),
         (["covnert", "x"], "no command `covnert`; did you mean `convert`?"),
-        (["zzz"], "no command `zzz`; commands: convert, "),
+        (["zzz"], "no command `zzz`; commands: check, convert, "),
         (["convert"], "Missing argument 'TEXT'"),
         (["convert", "[]", "--mehs", "x=2"], "--mesh"),
         (["convert", "[]", "--to", "xml"], "'xml' is not one of"),
