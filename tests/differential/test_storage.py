@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import re
@@ -19,7 +20,7 @@ from tests.unit.storage.debuggers import run_gdb, run_lldb
 
 from sdybridge.cli import cli
 from sdybridge.errors import StorageError
-from sdybridge.storage import CURRENT, CoreMemory, ProcessMemory, read_attribute, read_value
+from sdybridge.storage import CURRENT, CoreMemory, ProcessMemory, find_build, read_attribute, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +92,24 @@ def test_other_attributes_in_live_memory() -> None:
             StorageError, match=r"is `builtin\.string`, not `builtin\.symbol_ref` or `sdy\.mesh`"
         ):
             read_attribute(memory, address_of(by_text))
+
+
+@needs_proc
+@pytest.mark.parametrize("offset", [0x40, 0x98, 0x130])
+def test_the_record_is_found_in_live_memory(offset: int) -> None:
+    """From a build that is wrong about it."""
+    *others, name = CURRENT.record.fields
+    fields = (*others, dataclasses.replace(name, offset=offset))
+    wrong = dataclasses.replace(CURRENT, record=dataclasses.replace(CURRENT.record, fields=fields))
+    context = new_context()
+    rng = random.Random(0)
+    with ProcessMemory() as memory:
+        for _ in range(200):
+            attr = random_attribute(rng)
+            live = build(attr, context)
+            found = find_build(memory, address_of(live), build=wrong)
+            assert found.record.fields == CURRENT.record.fields
+            assert read_attribute(memory, address_of(live), build=found) is attr
 
 
 @needs_proc

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import StorageError
@@ -22,7 +23,7 @@ def find_build(memory: Memory, address: int, *, build: Build = CURRENT) -> Build
 
     The storages are alike in all known compilers, but the record of a class changes with MLIR. If `build`
     is wrong about it, this looks for a place in the record that has the name of a known attribute, of the
-    dialect that the record is of.
+    dialect that the record is of. A record ends at the latest where the next one of that dialect begins.
 
     Args:
         memory: Where to read.
@@ -41,21 +42,25 @@ def find_build(memory: Memory, address: int, *, build: Build = CURRENT) -> Build
     expected = next(field.offset for field in build.record.fields if field.name == "name")
     try:
         [record] = struct.unpack("<Q", memory.read(address, 8))
-        dialect = _dialect_of(memory, record, build)
+        [dialect] = struct.unpack("<Q", memory.read(record, 8))
     except StorageError:
         return build
-    if not dialect or _name_at(memory, record + expected).startswith(dialect):
+    prefix = _name_at(memory, dialect + build.dialect.fields[0].offset) + "."
+    known = [name for name in build.layouts if name.startswith(prefix)]
+    if not known:
         return build
-    known = [name for name in build.layouts if name.startswith(dialect)]
-    found = [at for at in range(8, _FARTHEST, 8) if _name_at(memory, record + at) in known]
+    inside = list(takewhile(lambda at: _word_at(memory, record + at) != dialect, range(8, _FARTHEST, 8)))
+    if expected in inside and _name_at(memory, record + expected).startswith(prefix):
+        return build
+    found = [at for at in inside if _name_at(memory, record + at) in known]
     return _with_name_at(found[0], build) if found else build
 
 
-def _dialect_of(memory: Memory, record: int, build: Build) -> str:
-    """What the names of the dialect that owns a class begin with, such as `sdy.`; empty for no known one."""
-    [dialect] = struct.unpack("<Q", memory.read(record, 8))
-    name = _name_at(memory, dialect + build.dialect.fields[0].offset)
-    return f"{name}." if any(known.startswith(f"{name}.") for known in build.layouts) else ""
+def _word_at(memory: Memory, address: int) -> int | None:
+    try:
+        return int.from_bytes(memory.read(address, 8), "little")
+    except StorageError:
+        return None
 
 
 def _name_at(memory: Memory, address: int) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from sdybridge.errors import StorageError
 from sdybridge.sdy import parse_attribute
-from sdybridge.storage import CURRENT, Build, find_build, read_attribute, write_attribute
+from sdybridge.storage import CURRENT, Build, BytesMemory, find_build, read_attribute, write_attribute
 from sdybridge.storage.debugger import describe
 
 ATTR = parse_attribute('#sdy.sharding<@mesh, [{"x", ?}p1]>')
@@ -46,6 +46,19 @@ def test_the_record_of_the_build() -> None:
 def test_no_record(address: int) -> None:
     image = write_attribute(ATTR, base=0x10000)
     assert find_build(image, address) is CURRENT
+
+
+def test_a_record_without_a_name() -> None:
+    """The name of the record after it is not taken for its own."""
+    image = write_attribute(ATTR)
+    [record] = [block for block in image.blocks if block.title == "AbstractAttribute sdy.sharding"]
+    data = bytearray(image.data)
+    at = record.address + 0x90 - image.base
+    data[at : at + 16] = bytes(16)
+    memory = BytesMemory(image.base, bytes(data))
+    assert find_build(memory, image.base) is CURRENT
+    with pytest.raises(StorageError):
+        describe(memory, image.base)
 
 
 def test_a_record_that_is_too_far_away() -> None:
