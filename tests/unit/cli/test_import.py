@@ -322,3 +322,36 @@ def test_convert_lists_what_all_elements_of_a_tuple_lose_once() -> None:
     result = run("convert", f"{{{', '.join(['{devices=[2,4]<=[8]}'] * 60)}}}")
     assert result.stdout.count('_axis_1"=4') == 60
     assert result.stderr.count("chose openness: closed") == 1
+
+
+# ---------------------------------------------------------------- carriers
+
+
+KEPT = """\
+module {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {}]>}) {
+    return
+  }
+}
+"""
+
+
+def test_carriers_there_and_back(tmp_path: Path) -> None:
+    exported = run("export", "-", "--carrier", "sdy", given=KEPT)
+    assert exported.exit_code == 0
+    assert "lost:" not in exported.stderr
+    path = tmp_path / "kept.mlir"
+    path.write_text(exported.stdout)
+    back = run("import", str(path))
+    assert back.stdout == KEPT
+    assert "  carriers:  1 sharding put back as they were" in back.stderr.splitlines()
+    summary = json.loads(run("import", str(path), "--json").stderr)
+    assert (summary["from_carriers"], summary["dropped_without_carrier"], summary["losses"]) == (1, 0, {})
+
+
+def test_no_carriers() -> None:
+    exported = run("export", "-", "--carrier", "sdy", "-q", given=KEPT).stdout
+    result = run("import", "-", "--no-carriers", "-q", "--axis-names", "a,b", given=exported)
+    assert 'sdy.sharding<@mesh, [{"a"}, {}]>' in result.stdout
+    assert "xla.sdy.sharding" in result.stdout
