@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Mapping
 
 import pytest
 
@@ -149,7 +150,7 @@ def test_bytes_that_look_like_a_sharding() -> None:
 )
 def test_broken_bytes(data: bytes, message: str) -> None:
     with pytest.raises(ProtoError, match=message) as caught:
-        found(data)
+        assert not found(data) or HloProto(data).edited(lambda _: Edit(keeps_sharding=False))
     assert "at byte" in str(caught.value)
 
 
@@ -174,7 +175,7 @@ def test_random_damage(seed: int) -> None:
     with contextlib.suppress(SdyBridgeError):
         for site in HloProto(bytes(data)).sites():
             site.verify()
-            assert isinstance(site.frontend_attributes, dict)
+            assert isinstance(site.frontend_attributes, Mapping)
             assert isinstance(site.shape, str)
         change = Edit(keeps_sharding=False, sharding=MANUAL, attributes={"x": "y"})
         HloProto(bytes(data)).edited(lambda _: change)

@@ -71,21 +71,23 @@ def _instruction_edits(
     program: HloProto, site: sites.InstructionSite, change: hlo_program.Edit, target: Target
 ) -> list[wire.Edit]:
     edits: list[wire.Edit] = []
-    data, fields = program.data, site.fields
-    old = fields.get(sites.SHARDING)
-    if not change.keeps_sharding:
-        if change.sharding is None:
+    data, new = program.data, change.sharding
+    if not change.keeps_sharding and (new is not None or site.has_sharding):
+        payload = None if new is None else program.proto_bytes(new, target)
+        old = (
+            site.fields.get(sites.SHARDING) if payload is None or not site.has_sharding_of(payload) else None
+        )
+        if payload is None:
             edits += [(old.start, old.end, b"")] if old else []
         elif old:
-            edits += _replaced(data, old, program.proto_bytes(change.sharding, target))
-        else:
-            at = _place_of(sites.SHARDING, fields.values(), site.field.end)
-            edits.append(
-                (at, at, message_field(sites.SHARDING, program.proto_bytes(change.sharding, target)))
-            )
-    if change.attributes:
+            edits += _replaced(data, old, payload)
+        elif not site.has_sharding:
+            at = _place_of(sites.SHARDING, site.fields.values(), site.field.end)
+            edits.append((at, at, message_field(sites.SHARDING, payload)))
+    known = site.frontend_attributes if change.attributes else {}
+    if any(known.get(key) != value for key, value in change.attributes.items()):
         edits += _attribute_edits(
-            data, fields, sites.FRONTEND_ATTRIBUTES, site.field.end, change.attributes, site.path
+            data, site.fields, sites.FRONTEND_ATTRIBUTES, site.field.end, change.attributes, site.path
         )
     return edits
 

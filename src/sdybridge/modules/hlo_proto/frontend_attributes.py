@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.hlo_proto.wire import BYTES, Field, message_field, read_fields
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 _MAP, _KEY, _VALUE = 1, 1, 2
 
 
-def _entries(data: bytes, field: Field, where: str) -> Iterator[tuple[Field, str, str]]:
-    for entry in read_fields(data, field.value, field.end, where):
+def _entries(data: bytes, at: int, end: int, where: str) -> Iterator[tuple[Field, str, str]]:
+    for entry in read_fields(data, at, end, where):
         if entry.number == _MAP and entry.wire_type == BYTES:
             parts = {_KEY: "", _VALUE: ""}
             for part in read_fields(data, entry.value, entry.end, where):
@@ -24,20 +26,30 @@ def _entries(data: bytes, field: Field, where: str) -> Iterator[tuple[Field, str
             yield entry, parts[_KEY], parts[_VALUE]
 
 
-def read_map(data: bytes, field: Field | None, where: str) -> Mapping[str, str]:
-    """The attributes in `field`; none without one.
+@functools.lru_cache(maxsize=4096)  # a program repeats few of them very often
+def read_map(data: bytes) -> Mapping[str, str]:
+    """The attributes in the bytes of a `FrontendAttributes`.
 
     Raises:
         ProtoError: The bytes are no map of strings.
     """
-    if field is None or field.wire_type != BYTES or field.value == field.end:
-        return {}
-    return {key: value for _, key, value in _entries(data, field, where)}
+    return MappingProxyType(
+        {key: value for _, key, value in _entries(data, 0, len(data), "frontend_attributes")}
+    )
+
+
+def check_map(data: bytes, field: Field, where: str) -> None:
+    """Raise what is wrong with the attributes in `field`, with its place.
+
+    Raises:
+        ProtoError: The bytes are no map of strings.
+    """
+    list(_entries(data, field.value, field.end, where))
 
 
 def map_edits(data: bytes, field: Field, changes: Mapping[str, str | None], where: str) -> Iterator[Edit]:
     """The edits inside of `field` that set attributes, or (None) remove them."""
-    entries = list(_entries(data, field, where))
+    entries = list(_entries(data, field.value, field.end, where))
     for entry, key, value in entries:
         if key in changes and changes[key] != value:
             new = changes[key]

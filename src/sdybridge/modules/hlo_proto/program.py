@@ -14,6 +14,7 @@ from sdybridge.modules.carriers import Quoting, read_carrier
 from sdybridge.modules.hlo_program import SHARDY, HloProgram
 from sdybridge.modules.hlo_proto.edit import edited
 from sdybridge.modules.hlo_proto.frontend_attributes import read_map
+from sdybridge.modules.hlo_proto.message import instruction_parser
 from sdybridge.modules.hlo_proto.site import FieldSite, InstructionSite
 from sdybridge.modules.hlo_proto.wire import (
     BYTES,
@@ -74,7 +75,8 @@ class HloProto(HloProgram):
     def __init__(self, data: bytes, file: str = "<bytes>") -> None:
         self.data = data
         self.file = file
-        self._parsed: dict[bytes, HloSharding] = {}  # each distinct sharding is parsed once
+        self.parsed: dict[bytes, HloSharding] = {}  # each distinct sharding is parsed once
+        self.parse_instruction, self.decode_error = instruction_parser()
         self._written: dict[int, tuple[HloSharding, bytes]] = {}
         if data[:1] not in (b"", *_MODULE_STARTS):
             raise ProtoError("this is a binary file, and no HLO proto", notes=["at byte 0"])
@@ -104,20 +106,18 @@ class HloProto(HloProgram):
         error.notes = (*error.notes, f"at byte {at}, on {what}" if what else f"at byte {at}")
         return error
 
-    def sharding(self, field: Field, path: str) -> HloSharding:
-        """The sharding that `field` holds.
+    def parse_sharding(self, payload: bytes, path: str, at: int) -> HloSharding:
+        """The sharding that the bytes of the field `path` say, which is at byte `at`.
 
         Raises:
-            ProtoError: The bytes are no sharding.
+            ProtoError: They are no sharding.
         """
-        payload = self.data[field.value : field.end]
-        known = self._parsed.get(payload)
+        known = self.parsed.get(payload)
         if known is None:
             try:
-                known = HloSharding.from_proto(payload, target=Target.CURRENT)
+                known = self.parsed[payload] = HloSharding.from_proto(payload, target=Target.CURRENT)
             except SdyBridgeError as error:
-                raise self.placed(error, path, field.start, "") from None
-            self._parsed[payload] = known
+                raise self.placed(error, path, at, "") from None
         return known
 
     def proto_bytes(self, sharding: HloSharding, target: Target) -> bytes:
@@ -149,7 +149,8 @@ class HloProto(HloProgram):
     def frontend_attributes(self) -> Mapping[str, str]:
         """The frontend attributes of the module."""
         field = next((field for field in self.fields if field.number == FRONTEND_ATTRIBUTES), None)
-        return read_map(self.data, field, f"{self.path}.frontend_attributes")
+        data = self.data[field.value : field.end] if field else b""
+        return read_map(data)
 
     def carrier(self, key: str) -> Carrier | None:
         """The Shardy attribute of the module under `key`."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ProtoError
 from sdybridge.modules.hlo_program import SHARDY, HloSite
-from sdybridge.modules.hlo_proto.frontend_attributes import read_map
+from sdybridge.modules.hlo_proto.frontend_attributes import check_map, read_map
 from sdybridge.modules.hlo_proto.shape import shape_text
-from sdybridge.modules.hlo_proto.wire import BYTES, VARINT, Field, read_fields, read_varint
+from sdybridge.modules.hlo_proto.wire import Field, read_fields
 from sdybridge.modules.shapes import parse_shape
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.hlo_proto.program import Computation, HloProto
     from sdybridge.modules.shapes import TensorShape
 
-NAME, OPCODE, SHAPE, PARAMETER_NUMBER, TUPLE_INDEX = 1, 2, 3, 9, 13
-TARGET, ID, SHARDING, FRONTEND_ATTRIBUTES = 28, 35, 40, 68
+SHARDING, FRONTEND_ATTRIBUTES = 40, 68
 
 
 class InstructionSite(HloSite):
@@ -29,23 +28,41 @@ class InstructionSite(HloSite):
 
     Attributes:
         field: The field that holds it.
-        fields: Its own fields, by number; of repeated ones the last.
         within: The computation that it is in.
     """
 
-    __slots__ = ("_index", "_program", "field", "fields", "within")
+    __slots__ = ("_fields", "_index", "_message", "_program", "field", "within")
 
     def __init__(self, program: HloProto, within: Computation, index: int, field: Field) -> None:
         self._program = program
         self._index = index
+        self._fields: dict[int, Field] | None = None
         self.within = within
         self.field = field
-        fields = read_fields(program.data, field.value, field.end, self.path)
-        self.fields = {one.number: one for one in fields}
-        if len(self.fields) < len(fields):
-            self._check_single(fields)
+        try:
+            self._message = program.parse_instruction(program.data[field.value : field.end])
+        except program.decode_error:  # protobuf does not say what is wrong
+            raise self._error() from None
         self.computation = within.name
         self.is_entry = within.is_entry
+
+    def _error(self) -> ProtoError:
+        """What is wrong with the bytes."""
+        try:
+            read_fields(self._program.data, self.field.value, self.field.end, self.path)
+        except ProtoError as error:
+            return error
+        return ProtoError(f"{self.path}: the bytes are no instruction", notes=[f"at byte {self.field.start}"])
+
+    @property
+    def fields(self) -> dict[int, Field]:
+        """Its own fields with their places, by number; of repeated ones the last."""
+        if self._fields is None:
+            fields = read_fields(self._program.data, self.field.value, self.field.end, self.path)
+            self._fields = {one.number: one for one in fields}
+            if len(self._fields) < len(fields):
+                self._check_single(fields)
+        return self._fields
 
     def _check_single(self, fields: list[Field]) -> None:
         """Protobuf merges messages that stand several times in one field; nobody writes them so."""
@@ -59,32 +76,20 @@ class InstructionSite(HloSite):
         """The way to it, for errors."""
         return f"{self.within.path}.instructions[{self._index}]"
 
-    def _text(self, number: int) -> str:
-        field = self.fields.get(number)
-        if not field or field.wire_type != BYTES:
-            return ""
-        return self._program.data[field.value : field.end].decode("utf-8", "surrogateescape")
-
-    def _number(self, number: int) -> int:
-        field = self.fields.get(number)
-        if not field or field.wire_type != VARINT:
-            return 0
-        return read_varint(self._program.data, field.value, field.end, self.path)[0]
-
     @property
     def name(self) -> str:  # type: ignore[override]  # read when it is asked for
         """Its name."""
-        return self._text(NAME)
+        return _text(self._message.name)
 
     @property
     def id(self) -> int:
         """What its users call it."""
-        return self._number(ID)
+        return int(self._message.id)
 
     @property
     def opcode(self) -> str:
         """What the instruction does."""
-        return self._text(OPCODE)
+        return _text(self._message.opcode)
 
     @property
     def is_root(self) -> bool:
@@ -94,10 +99,8 @@ class InstructionSite(HloSite):
     @property
     def shape(self) -> str:
         """Its shape as text, without layouts."""
-        field = self.fields.get(SHAPE)
-        if not field or field.wire_type != BYTES:
-            return ""
-        return shape_text(self._program.data, field.value, field.end, f"{self.path}.shape")
+        data: bytes = self._message.shape
+        return shape_text(data, 0, len(data), f"{self.path}.shape") if data else ""
 
     @property
     def tensors(self) -> tuple[TensorShape, ...] | None:
@@ -113,39 +116,56 @@ class InstructionSite(HloSite):
     @property
     def parameter_number(self) -> int | None:
         """Which parameter of the computation it is."""
-        return self._number(PARAMETER_NUMBER) if self.opcode == "parameter" else None
+        return int(self._message.parameter_number) if self.opcode == "parameter" else None
 
     @property
     def tuple_index(self) -> int | None:
         """Which element of a tuple a `get-tuple-element` takes."""
-        return self._number(TUPLE_INDEX) if self.opcode == "get-tuple-element" else None
+        return int(self._message.tuple_index) if self.opcode == "get-tuple-element" else None
 
     @property
     def target(self) -> str:
         """What a `custom-call` calls."""
-        return self._text(TARGET)
+        return _text(self._message.custom_call_target)
 
     @property
     def has_sharding(self) -> bool:
         """Whether it has an HLO sharding."""
-        return SHARDING in self.fields
+        return bool(self._message.HasField("sharding"))
 
     @property
     def sharding(self) -> HloSharding | None:
         """Its HLO sharding."""
-        field = self.fields.get(SHARDING)
-        return self._program.sharding(field, f"{self.path}.sharding") if field else None
+        if not self._message.HasField("sharding"):
+            return None
+        payload: bytes = self._message.sharding
+        known = self._program.parsed.get(payload)
+        return (
+            self._program.parse_sharding(payload, f"{self.path}.sharding", self.field.start)
+            if known is None
+            else known
+        )
 
     @property
     def is_carrier(self) -> bool:
         """Whether it has a sharding of either kind."""
-        return self.has_sharding or any(key.startswith(SHARDY) for key in self.frontend_attributes)
+        if self._message.HasField("sharding"):
+            return True
+        return any(key.startswith(SHARDY) for key in self.frontend_attributes)
 
     @property
     def frontend_attributes(self) -> Mapping[str, str]:
         """Its frontend attributes."""
-        field = self.fields.get(FRONTEND_ATTRIBUTES)
-        return read_map(self._program.data, field, f"{self.path}.frontend_attributes")
+        try:
+            return read_map(self._message.frontend_attributes)
+        except ProtoError:
+            field = self.fields[FRONTEND_ATTRIBUTES]
+            check_map(self._program.data, field, f"{self.path}.frontend_attributes")
+            raise
+
+    def has_sharding_of(self, payload: bytes) -> bool:
+        """Whether these are the bytes of its sharding."""
+        return self.has_sharding and bool(self._message.sharding == payload)
 
     @property
     def offset(self) -> int:
@@ -161,6 +181,10 @@ class InstructionSite(HloSite):
         place = self.fields.get(SHARDING) or self.field
         what = f"{self.name} in {self.computation}"
         return self._program.placed(error, f"{self.path}.sharding", place.start, what)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 class FieldSite(HloSite):
@@ -183,7 +207,8 @@ class FieldSite(HloSite):
     @property
     def sharding(self) -> HloSharding | None:
         """The sharding."""
-        return self._program.sharding(self.field, self._path)
+        payload = self._program.data[self.field.value : self.field.end]
+        return self._program.parse_sharding(payload, self._path, self.field.start)
 
     @property
     def frontend_attributes(self) -> Mapping[str, str]:

@@ -47,8 +47,8 @@ _OTHER_COMMENT = re.compile(r"/\*(?!index=)")
 _BODY_END = re.compile(r'\}(?:, execution_thread="[^"]*+")?+\s*+(?:\Z|(?:ENTRY )?+%?+[\w.\-]++ [({])')
 _PARAMETER = re.compile(r" parameter\(")
 _ROOT = re.compile(r"\n[ \t]*+ROOT ")
-_GOES_ON = frozenset(" \t\r,/{(")  # a line that ends with one of them may not end its instruction
-_ATTRIBUTE = len("frontend_attributes={")
+_GOES_ON = frozenset(" \t\r,/{([")  # a line that ends with one of them may not end its instruction
+_ATTRIBUTE = ", frontend_attributes={"
 _BEFORE_NAME = frozenset(" \t\n\r,/")
 
 
@@ -260,12 +260,10 @@ class HloText(HloProgram):
             start = text.rfind("\n", at - 1, hit) + 1
             line = _LINE.match(text, start, hit)
             line_end = find("\n", hit)
-            if (
-                not line
-                or text[line_end - 1] in _GOES_ON
-                or count("{", start, line_end) != count("}", start, line_end)
-                or count('"', start, line_end) & 1
-            ):
+            # Braces that are open where the hit is, and those that the rest of the line closes or opens.
+            depth = count("{", start, hit) - count("}", start, hit)
+            rest = count("{", hit, line_end) - count("}", hit, line_end)
+            if not line or depth + rest or text[line_end - 1] in _GOES_ON:
                 yield from self._exact(computation, at)
                 return
             at = line_end + 1
@@ -273,10 +271,11 @@ class HloText(HloProgram):
             if sharding and first < at:
                 sharding = search(text, first + 1, end)
                 second = sharding.start() if sharding else end
-            place = first if hit == first else key - _ATTRIBUTE
-            if line.end() == hit and second >= at and self._is_own(start, place):
-                sharding_at = first + len("sharding=") if hit == first else -1
-                yield TextSite(self, line[1], start, computation, sharding_at)
+            is_clear = line.end() == hit and second >= at  # outside of strings, and the only sharding
+            if is_clear and hit == first and not depth and text[hit - 1] in _BEFORE_NAME:
+                yield TextSite(self, line[1], start, computation, first + len("sharding="))
+            elif is_clear and depth == 1 and text.startswith(_ATTRIBUTE, hit - len(_ATTRIBUTE)):
+                yield TextSite(self, line[1], start, computation, -1)
             else:
                 site = TextSite(self, line[1], start, computation)
                 if site.is_carrier:
@@ -285,15 +284,6 @@ class HloText(HloProgram):
                     sharding = search(text, at, end)
             if carrier and key < at:
                 carrier = _CARRIER.search(text, at, end)
-
-    def _is_own(self, start: int, at: int) -> bool:
-        """Whether at `at` is an attribute of the instruction at `start`: False if a closer look is needed."""
-        text = self.text
-        return (
-            text[at - 1] in _BEFORE_NAME
-            and text.count("{", start, at) == text.count("}", start, at)
-            and text.startswith(("sharding=", "frontend_attributes={xla.sdy."), at)
-        )
 
     def sharding(self, at: int) -> HloSharding:
         """The sharding at `at`.
