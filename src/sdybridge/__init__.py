@@ -7,8 +7,8 @@
     {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
 
 The parts: `sdybridge.sdy` (Shardy's attributes), `sdybridge.hlo` (device grids), `sdybridge.bridge` (the
-conversion), `sdybridge.modules` (whole programs), `sdybridge.view` (explanations), `sdybridge.storage`
-(attributes in memory). Each is loaded when one of its names is first used.
+conversion), `sdybridge.modules` (whole programs), `sdybridge.view` (explanations and drawings),
+`sdybridge.storage` (attributes in memory). Each is loaded when one of its names is first used.
 """
 
 from __future__ import annotations
@@ -70,8 +70,10 @@ if TYPE_CHECKING:
     from sdybridge.sdy import parse_attribute as parse_attribute
     from sdybridge.sdy import verify_sharding as verify_sharding
     from sdybridge.target import Target as Target
+    from sdybridge.view import Drawing as Drawing
     from sdybridge.view import Explanation as Explanation
     from sdybridge.view import Resharding as Resharding
+    from sdybridge.view import draw as draw
     from sdybridge.view import explain as explain
 
 __version__ = "0.1.0"
@@ -131,8 +133,10 @@ _HOMES = {
     "parse_attribute": "sdy",
     "verify_sharding": "sdy",
     "Target": "target",
+    "Drawing": "view",
     "Explanation": "view",
     "Resharding": "view",
+    "draw": "view",
     "explain": "view",
 }
 

@@ -16,6 +16,7 @@ _COMMANDS = {
     "check": "Find what is wrong or doubtful about the shardings of programs.",
     "convert": "Convert one sharding either way, and show what is lost.",
     "diff": "Compare two shardings, or two programs, device by device.",
+    "draw": "Draw the tensor as a grid of shards, with the devices that hold them.",
     "explain": "Say what a sharding means, or what moves between two.",
     "export": "Convert a whole program from Shardy shardings to HLO shardings.",
     "import": "Convert a whole program from HLO shardings to Shardy shardings.",

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
-from sdybridge.cli.terminal import read_text
-from sdybridge.errors import SdyBridgeError
-from sdybridge.source import Source
+from sdybridge.cli.given import REMATERIALIZATION, found_in, literal, sharding_options
+from sdybridge.cli.options import known_meshes, target_option
 from sdybridge.view.explainer import explain_parsed
 from sdybridge.view.reading import parse
-from sdybridge.view.tensor_type import TensorType, show_bytes
+from sdybridge.view.tensor_type import show_bytes
 
 if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
+    from sdybridge.source import Source
     from sdybridge.target import Target
     from sdybridge.view.messages import Found
     from sdybridge.view.reading import Known
+    from sdybridge.view.tensor_type import TensorType
 
 _MOST_EXPLAINED = 10
 _LABEL = re.compile(
@@ -32,45 +31,11 @@ _HEADING = re.compile(
     r"(?m)^(?:From axes to grid|In every notation|Who holds what|How it can be done|No axes have both.*"
     r"|Devices that move)"
 )
-_REMATERIALIZATION = "full rematerialization"
-
-
-class TensorParameter(click.ParamType[TensorType]):
-    """The type of a tensor: `f32[64,128]`, `tensor<64x128xf32>` or `64,128`."""
-
-    name = "type"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> TensorType:
-        """The type."""
-        if isinstance(value, TensorType):
-            return value
-        try:
-            return TensorType.from_string(str(value))
-        except SdyBridgeError as error:
-            self.fail(f"{value!r} is no type of a tensor; {error.help}", param, ctx)
 
 
 @click.command("explain", short_help="Say what a sharding means, or what moves between two.")
 @click.argument("texts", nargs=-1, required=True)
-@click.option(
-    "--mesh",
-    "meshes",
-    type=MeshType(),
-    multiple=True,
-    help="The mesh: x=2,y=4 or a full <[...]>; repeat as @name=... for several. A device grid does without: "
-    "a mesh is inferred.",
-)
-@click.option(
-    "--shape", type=TensorParameter(), help="The tensor: f32[64,128], tensor<64x128xf32> or 64,128."
-)
-@click.option("--at", "line", type=click.IntRange(1), help="Explain the shardings on this line of a program.")
-@click.option(
-    "--op", "op", metavar="NAME", help="Explain those of this value or operation: %arg0, dot_general."
-)
-@click.option(
-    "--manual-axes", type=Names(), default="", help="Axes that are manual around a Shardy sharding."
-)
-@click.option("--axis-names", type=Names(), default="", help="Names for the axes of an inferred mesh.")
+@sharding_options
 @target_option
 @click.option("--json", "in_json", is_flag=True, help="The facts as JSON.")
 def command(
@@ -103,14 +68,14 @@ def command(
     known = known_meshes(meshes)
     if len(texts) > 2:
         raise click.UsageError(f"{len(texts)} texts are too many: one sharding, two to compare, or a file")
-    found = _found(texts, line, op, target)
+    found = found_in(texts, line, op, target)
     if found is not None:
         _explain_found(*found, known, shape, axis_names, target, in_json=in_json)
         return
     rank = None if shape is None else shape.rank
     names = ("<text>",) if len(texts) == 1 else ("<first>", "<second>")
     parsed = [
-        parse(_text(text), known=known, rank=rank, name=name, target=target)
+        parse(literal(text), known=known, rank=rank, name=name, target=target)
         for text, name in zip(texts, names, strict=True)
     ]
     explained = explain_parsed(
@@ -120,55 +85,6 @@ def command(
         click.echo(_json(explained.to_dict()))
     else:
         click.echo(_coloured(str(explained)))
-
-
-def _text(text: str) -> str:
-    return read_text("-").text.strip() if text == "-" else text
-
-
-def _found(
-    texts: tuple[str, ...], line: int | None, op: str | None, target: Target
-) -> tuple[Source, list[tuple[Found, int]]] | None:
-    """The shardings in a file or a message; None if the texts are shardings themselves."""
-    first = texts[0]
-    if len(texts) == 2:
-        if line is not None or op is not None:
-            raise click.UsageError("--at and --op look into one program")
-        return None
-    is_file = first == "-" or (len(first) < 4096 and "\n" not in first and Path(first).is_file())
-    if not is_file and line is None and op is None:
-        if not _is_message(first):
-            return None
-        source = Source(first, "<text>")
-    elif not is_file:
-        raise click.UsageError(f"there is no file {first!r} for --at and --op to look into")
-    else:
-        source = read_text(first)
-    from sdybridge.view.messages import distinct, find_shardings
-    from sdybridge.view.sites import shardings_at, shardings_of
-
-    if line is not None:
-        return source, distinct(shardings_at(source, line, target))
-    if op is not None:
-        return source, distinct(shardings_of(source, op, target))
-    found = find_shardings(source, target)
-    stripped = source.text.strip()
-    if len(found) < 2 and "\n" not in stripped and (not found or found[0].parsed[0].source.text == stripped):
-        found = [_whole(source, target)]
-    return source, distinct([one for one in found if one.is_pair] or found)
-
-
-def _whole(source: Source, target: Target) -> Found:
-    """A text that is a sharding and nothing else."""
-    from sdybridge.source import Span
-    from sdybridge.view.messages import Found
-
-    text = source.text.rstrip("\n")
-    return Found((parse(text, name=source.name, target=target),), Span(0, len(text)))
-
-
-def _is_message(text: str) -> bool:
-    return "sharding {" in text or _REMATERIALIZATION in text
 
 
 def _explain_found(
@@ -208,7 +124,7 @@ def _explain_found(
         )
         click.echo(_coloured(str(result)))
         whole = _whole_bytes(one)
-        if one.is_pair and whole and _REMATERIALIZATION in source.text[one.span.start : one.span.end + 200]:
+        if one.is_pair and whole and REMATERIALIZATION in source.text[one.span.start : one.span.end + 200]:
             click.echo(
                 f"\nThe compiler gathers the whole tensor instead: {show_bytes(whole)} on every device."
             )

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sdybridge.view.drawer import draw as draw
+    from sdybridge.view.drawing import Drawing as Drawing
+    from sdybridge.view.drawing import Drawings as Drawings
     from sdybridge.view.explainer import Explanations as Explanations
     from sdybridge.view.explainer import explain as explain
     from sdybridge.view.explanation import Explanation as Explanation
@@ -13,11 +16,14 @@ if TYPE_CHECKING:
     from sdybridge.view.tensor_type import TensorType as TensorType
 
 _HOMES = {
+    "Drawing": "drawing",
+    "Drawings": "drawing",
     "Explanation": "explanation",
     "Explanations": "explainer",
     "Resharding": "resharding",
     "Reshardings": "resharding",
     "TensorType": "tensor_type",
+    "draw": "drawer",
     "explain": "explainer",
 }
 

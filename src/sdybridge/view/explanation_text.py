@@ -38,7 +38,7 @@ _FORM_LABELS = {
 def explanation_text(explanation: Explanation) -> str:
     """The whole text, in sections with a heading each."""
     sections = [
-        [*_headline(explanation)],
+        [headline(explanation), *wrapped(summary(explanation), "")],
         [*_facts(explanation), *_remarks(explanation)],
         _holders(explanation),
         _steps(explanation),
@@ -47,7 +47,8 @@ def explanation_text(explanation: Explanation) -> str:
     return "\n\n".join("\n".join(section) for section in sections if section)
 
 
-def _headline(explanation: Explanation) -> Iterator[str]:
+def headline(explanation: Explanation) -> str:
+    """The sharding, and the mesh that it is on."""
     mesh = explanation.mesh
     sharded = explanation.sharded
     where = ""
@@ -55,11 +56,11 @@ def _headline(explanation: Explanation) -> Iterator[str]:
         inferred = " (inferred)" if sharded.mesh_origin is MeshOrigin.INFERRED else ""
         where = f" on {show_mesh(mesh)}{inferred}"
     text = sharded.text if len(sharded.text) <= WIDTH else f"{sharded.text[: WIDTH - 4]} ..."
-    yield f"{text}{where}"
-    yield from wrapped(_summary(explanation), "")
+    return f"{text}{where}"
 
 
-def _summary(explanation: Explanation) -> str:
+def summary(explanation: Explanation) -> str:
+    """The kind of sharding, and its numbers, in a sentence."""
     devices = explanation.num_devices
     count = (
         "every device" if devices is None else "the one device" if devices == 1 else f"all {devices} devices"
@@ -92,7 +93,7 @@ def _summary(explanation: Explanation) -> str:
 
 def _facts(explanation: Explanation) -> Iterator[str]:
     for i, dim in enumerate(explanation.dimensions):
-        yield from fact(f"dimension {i}", _dimension(dim))
+        yield from fact(f"dimension {i}", dimension_text(dim))
     for group in explanation.groups:
         yield from fact(group.kind, _group(group))
     if explanation.empty_devices:
@@ -101,7 +102,8 @@ def _facts(explanation: Explanation) -> Iterator[str]:
         yield from fact("on a device", _shard(explanation))
 
 
-def _dimension(dim: Dimension) -> str:
+def dimension_text(dim: Dimension) -> str:
+    """How a dimension is cut."""
     size = "" if dim.size is None else f"{dim.size} "
     openness = ", open: propagation may cut it further" if dim.is_open else ""
     if dim.priority is not None:
@@ -114,6 +116,20 @@ def _dimension(dim: Dimension) -> str:
     if dim.shard_size is not None:
         lengths = f" of {dim.shard_size}" if not dim.padding else f" of {show_runs(dim)}"
     return f"{size}in {dim.shards} shards{lengths}{by}{openness}"
+
+
+def legend(explanation: Explanation) -> Iterator[str]:
+    """What devices in one place mean."""
+    for group in explanation.groups:
+        by = f" along {axes_text(group.axes)}" if group.axes else ""
+        if group.kind == "replicated":
+            yield f"replicated{by}: devices with a comma between them hold copies"
+        elif group.kind == "manual":
+            yield f"manual{by}: a bar stands between devices that the program tells apart"
+        else:
+            yield f"unreduced{by}: a bar stands between devices whose partial values are to be combined"
+    if explanation.num_empty_devices:
+        yield f"empty: {explanation.num_empty_devices} devices, in parentheses, hold no element"
 
 
 def _group(group: Group) -> str:

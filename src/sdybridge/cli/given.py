@@ -1,0 +1,121 @@
+"""What `explain` and `draw` are given: shardings as they are, or texts and programs with shardings in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sdybridge.cli.options import MeshType, Names
+from sdybridge.cli.terminal import read_text
+from sdybridge.errors import SdyBridgeError
+from sdybridge.source import Source
+from sdybridge.view.reading import parse
+from sdybridge.view.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdybridge.target import Target
+    from sdybridge.view.messages import Found
+
+REMATERIALIZATION = "full rematerialization"
+"""What XLA's partitioner says when it finds no way from one sharding to another."""
+
+
+class TensorParameter(click.ParamType[TensorType]):
+    """The type of a tensor: `f32[64,128]`, `tensor<64x128xf32>` or `64,128`."""
+
+    name = "type"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> TensorType:
+        """The type."""
+        if isinstance(value, TensorType):
+            return value
+        try:
+            return TensorType.from_string(str(value))
+        except SdyBridgeError as error:
+            self.fail(f"{value!r} is no type of a tensor; {error.help}", param, ctx)
+
+
+_OPTIONS = (
+    click.option(
+        "--mesh",
+        "meshes",
+        type=MeshType(),
+        multiple=True,
+        help="The mesh: x=2,y=4 or a full <[...]>; repeat as @name=... for several. A device grid does without: "
+        "a mesh is inferred.",
+    ),
+    click.option(
+        "--shape", type=TensorParameter(), help="The tensor: f32[64,128], tensor<64x128xf32> or 64,128."
+    ),
+    click.option(
+        "--at", "line", type=click.IntRange(1), help="Explain the shardings on this line of a program."
+    ),
+    click.option(
+        "--op", "op", metavar="NAME", help="Explain those of this value or operation: %arg0, dot_general."
+    ),
+    click.option(
+        "--manual-axes", type=Names(), default="", help="Axes that are manual around a Shardy sharding."
+    ),
+    click.option("--axis-names", type=Names(), default="", help="Names for the axes of an inferred mesh."),
+)
+
+
+def sharding_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that say what is known of a sharding, and where it stands."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def literal(text: str) -> str:
+    """The text of a sharding: `-` stands for standard input."""
+    return read_text("-").text.strip() if text == "-" else text
+
+
+def found_in(
+    texts: tuple[str, ...], line: int | None, op: str | None, target: Target
+) -> tuple[Source, list[tuple[Found, int]]] | None:
+    """The shardings in a file or a message; None if the texts are shardings themselves."""
+    first = texts[0]
+    if len(texts) == 2:
+        if line is not None or op is not None:
+            raise click.UsageError("--at and --op look into one program")
+        return None
+    is_file = first == "-" or (len(first) < 4096 and "\n" not in first and Path(first).is_file())
+    if not is_file and line is None and op is None:
+        if not _is_message(first):
+            return None
+        source = Source(first, "<text>")
+    elif not is_file:
+        raise click.UsageError(f"there is no file {first!r} for --at and --op to look into")
+    else:
+        source = read_text(first)
+    from sdybridge.view.messages import distinct, find_shardings
+    from sdybridge.view.sites import shardings_at, shardings_of
+
+    if line is not None:
+        return source, distinct(shardings_at(source, line, target))
+    if op is not None:
+        return source, distinct(shardings_of(source, op, target))
+    found = find_shardings(source, target)
+    stripped = source.text.strip()
+    if len(found) < 2 and "\n" not in stripped and (not found or found[0].parsed[0].source.text == stripped):
+        found = [_whole(source, target)]
+    return source, distinct([one for one in found if one.is_pair] or found)
+
+
+def _whole(source: Source, target: Target) -> Found:
+    """A text that is a sharding and nothing else."""
+    from sdybridge.source import Span
+    from sdybridge.view.messages import Found
+
+    text = source.text.rstrip("\n")
+    return Found((parse(text, name=source.name, target=target),), Span(0, len(text)))
+
+
+def _is_message(text: str) -> bool:
+    return "sharding {" in text or REMATERIALIZATION in text
