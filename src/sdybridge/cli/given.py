@@ -1,4 +1,4 @@
-"""What `explain` and `draw` are given: shardings as they are, or texts and programs with shardings in them."""
+"""What `explain` and `draw` are given: shardings, or texts and programs that have some in them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _OPTIONS = (
         "meshes",
         type=MeshType(),
         multiple=True,
-        help="The mesh: x=2,y=4 or a full <[...]>; repeat as @name=... for several. A device grid does without: "
-        "a mesh is inferred.",
+        help="The mesh: x=2,y=4 or a full <[...]>; repeat as @name=... for several. A device grid does "
+        "without: a mesh is inferred.",
     ),
     click.option(
         "--shape", type=TensorParameter(), help="The tensor: f32[64,128], tensor<64x128xf32> or 64,128."
@@ -55,7 +55,7 @@ _OPTIONS = (
         "--at", "line", type=click.IntRange(1), help="Explain the shardings on this line of a program."
     ),
     click.option(
-        "--op", "op", metavar="NAME", help="Explain those of this value or operation: %arg0, dot_general."
+        "--op", "op", metavar="NAME", help="Take those of this value or operation: %arg0, dot_general."
     ),
     click.option(
         "--manual-axes", type=Names(), default="", help="Axes that are manual around a Shardy sharding."
@@ -81,7 +81,7 @@ def found_in(
 ) -> tuple[Source, list[tuple[Found, int]]] | None:
     """The shardings in a file or a message; None if the texts are shardings themselves."""
     first = texts[0]
-    if len(texts) == 2:
+    if len(texts) > 1:
         if line is not None or op is not None:
             raise click.UsageError("--at and --op look into one program")
         return None

@@ -30,19 +30,20 @@ _MOST_PLACED = 12  # columns that say their place along the axes
 _GAP_SIZE = 26  # of a column or row that stands for others
 
 _STYLE = """\
-text { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12px; fill: #1f2328 }
-.sdy-title { font-weight: bold; font-size: 13px }
-.sdy-quiet { fill: #59636e }
-.sdy-small { font-size: 9px }
-.sdy-on-colour { fill: #1f2328 }
-.sdy-page { fill: #ffffff }
-.sdy-line { stroke: #59636e; fill: none }
+.sdy-drawing { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace }
+.sdy-drawing text { font-size: 12px; fill: #1f2328 }
+.sdy-drawing .sdy-title { font-weight: bold; font-size: 13px }
+.sdy-drawing .sdy-quiet { fill: #59636e }
+.sdy-drawing .sdy-label { font-size: 11px; fill: #59636e }
+.sdy-drawing .sdy-small { font-size: 9px }
+.sdy-drawing .sdy-page { fill: #ffffff }
+.sdy-drawing .sdy-line { stroke: #59636e; fill: none }
 @media (prefers-color-scheme: dark) {
-text { fill: #f0f6fc }
-.sdy-quiet { fill: #9198a1 }
-.sdy-on-colour { fill: #1f2328 }
-.sdy-page { fill: #0d1117 }
-.sdy-line { stroke: #9198a1 }
+.sdy-drawing text { fill: #f0f6fc }
+.sdy-drawing .sdy-quiet, .sdy-drawing .sdy-label { fill: #9198a1 }
+.sdy-drawing .sdy-on-colour { fill: #1f2328 }
+.sdy-drawing .sdy-page { fill: #0d1117 }
+.sdy-drawing .sdy-line { stroke: #9198a1 }
 }"""
 
 _PATTERNS = """\
@@ -132,8 +133,9 @@ def stacked(documents: Sequence[str]) -> str:
 
 def _document(width: float, height: float, title: str, body: Sequence[str]) -> str:
     w, h = _number(width), _number(height)
+    size = f'width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img">',
+        f'<svg class="sdy-drawing" xmlns="http://www.w3.org/2000/svg" {size} role="img">',
         f"<title>{escape(title)}</title>",
         f"<style>{_STYLE}</style>",
         f"<defs>{_PATTERNS}</defs>",
@@ -225,15 +227,13 @@ def _panel(
             track = drawing.columns([column])[0]
             if size.has_places:
                 yield _text(at + width / 2, y + 10, track.place, "sdy-small", middle=True)
-            yield _text(
-                at + width / 2, y + size.heading - 5, track.range, "sdy-quiet", middle=True, small=True
-            )
+            yield _text(at + width / 2, y + size.heading - 5, track.range, "sdy-label", middle=True)
         at += width
     top = y + size.heading
     for row, height in size.rows:
         if row is not None:
             label = _label(drawing.rows([row])[0])
-            yield _text(x + size.label - 6, top + height / 2 + 4, label, "sdy-quiet", end=True, small=True)
+            yield _text(x + size.label - 6, top + height / 2 + 4, label, "sdy-label", end=True)
         at = x + size.label
         for column, width in size.columns:
             if row is None or column is None:
@@ -255,7 +255,7 @@ def _cell(drawing: Drawing, cell: Cell, level: int, box: tuple[float, float, flo
     yield f"<g><title>{escape(f'shard {cell.number}: ' + content(cell, 0))}</title>"
     if cell.is_empty:
         yield f'<rect class="sdy-line" {place} stroke="#59636e" fill="none" stroke-dasharray="3 3"/>'
-        yield _text(x + width / 2, y + height / 2 + 4, text, "sdy-quiet", middle=True, small=True)
+        yield _text(x + width / 2, y + height / 2 + 4, text, "sdy-label", middle=True)
         yield "</g>"
         return
     colour = svg_colour(cell.number, drawing.num_columns, drawing.explanation.num_shards)
@@ -288,13 +288,10 @@ def _swatch(kind: str, x: float, y: float) -> Iterator[str]:
         yield f'<rect {place} fill="url(#sdy-{kind})"/>'
 
 
-def _text(
-    x: float, y: float, text: str, kind: str, *, middle: bool = False, end: bool = False, small: bool = False
-) -> str:
+def _text(x: float, y: float, text: str, kind: str, *, middle: bool = False, end: bool = False) -> str:
     anchor = ' text-anchor="middle"' if middle else ' text-anchor="end"' if end else ""
-    size = ' style="font-size: 11px"' if small else ""
     named = f' class="{kind}"' if kind else ""
-    return f'<text x="{_number(x)}" y="{_number(y)}"{anchor}{named}{size}>{escape(text)}</text>'
+    return f'<text x="{_number(x)}" y="{_number(y)}"{anchor}{named}>{escape(text)}</text>'
 
 
 def _number(value: float) -> str:

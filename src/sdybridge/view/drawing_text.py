@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.view.drawing import few
@@ -9,7 +10,7 @@ from sdybridge.view.explanation_text import dimension_text, headline, legend, su
 from sdybridge.view.palette import terminal_colour
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sdybridge.view.drawing import Cell, Drawing, Track
 
@@ -43,7 +44,7 @@ class _Layout(NamedTuple):
 def drawing_text(drawing: Drawing, *, width: int, height: int, colour: bool, plain: bool) -> str:
     """See `Drawing.to_text`."""
     width = max(width, 20)
-    lines = [_cropped(line, width) for line in (headline(drawing.explanation), *_titles(drawing), "")]
+    lines = [*_wrapped([headline(drawing.explanation), *_titles(drawing)], width), ""]
     slices = drawing.num_slices
     layout = _layout(drawing, width, max(4, height - len(lines)))
     each = len(layout.rows) * (2 if _is_separated(layout) else 1) + 4
@@ -59,9 +60,18 @@ def drawing_text(drawing: Drawing, *, width: int, height: int, colour: bool, pla
             lines.append("")
     if lines[-1]:
         lines.append("")
-    lines += [_cropped(line, width) for line in legend(drawing.explanation)]
+    lines += _wrapped(legend(drawing.explanation), width)
     text = "\n".join(lines).rstrip()
     return text.translate(_ASCII) if plain else text
+
+
+def _wrapped(texts: Iterable[str], width: int) -> list[str]:
+    """Texts on as many lines as they take, those that go on with an indent."""
+    return [
+        line
+        for text in texts
+        for line in textwrap.wrap(text, width, subsequent_indent="    ", break_on_hyphens=False)
+    ]
 
 
 def _titles(drawing: Drawing) -> Iterator[str]:
@@ -92,21 +102,23 @@ def _layout(drawing: Drawing, width: int, height: int) -> _Layout:
         fits = (width - label - 4) // (cell + 1)
         if fits >= drawing.num_columns or level == _LEVELS - 1:
             break
-    cell = max(1, min(cell, width - label - 4))
-    columns = few(drawing.num_columns, max(3, fits) if fits > 1 else 1)
+    least = min(3, drawing.num_columns)
+    if fits < least:
+        cell = max(1, (width - label - 4) // least - 1)
+    columns = few(drawing.num_columns, max(least, fits))
     return _Layout(level, rows, columns, cell, label, is_short)
 
 
 def _width_at(drawing: Drawing, level: int, rows: Shown, columns: Shown) -> int:
     """How wide a column has to be for the cells that are shown, and its heading."""
     widest = 1
-    for fixed in list(_first_slices(drawing)):
+    for fixed in _first_slices(drawing):
         for row in rows:
             for column in columns:
                 if row is not None and column is not None:
                     widest = max(widest, len(content(drawing.cell(fixed, row, column), level)))
     for track in drawing.columns([column for column in columns if column is not None]):
-        widest = max(widest, *[len(line) for line in _heading(track, level)])
+        widest = max([widest, *[len(line) for line in _heading(track, level)]])
     return widest + 2
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, overload
 
-from sdybridge.hlo import OpShardingType
 from sdybridge.target import Target
 from sdybridge.view.explanation import Explanation, explanation_of
 from sdybridge.view.reading import as_meshes, as_tensor, parse
-from sdybridge.view.sharded import leaves_of, place
+from sdybridge.view.sharded import place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +126,6 @@ def explain_parsed(
         known,
         tensor=tensor,
         tensors=tensors,
-        ranks=_ranks(parsed),
         manual_axes=manual_axes,
         axis_names=axis_names,
         target=target,
@@ -149,18 +146,6 @@ def explain_parsed(
         )
     moves = [resharding_of(a, b) for a, b in zip(first, second, strict=True)]
     return Reshardings(moves) if is_tuple else moves[0]
-
-
-def _ranks(parsed: Sequence[Parsed]) -> list[int | None]:
-    """The rank of each tensor that the shardings are of, so far as one of them says it."""
-    ranks: list[int | None] = []
-    for one in parsed:
-        found: list[int | None] = [sharding.rank or None for sharding in one.sdy]
-        if one.hlo is not None:
-            tiled = OpShardingType.OTHER
-            found += [leaf.data_rank if leaf.type is tiled else None for leaf in leaves_of(one.hlo)]
-        ranks = [a or b for a, b in itertools.zip_longest(ranks, found)]
-    return ranks
 
 
 def _is_tuple(parsed: Parsed) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -72,7 +73,6 @@ def place(
     *,
     tensor: TensorType | None = None,
     tensors: Sequence[TensorType | None] = (),
-    ranks: Sequence[int | None] = (),
     manual_axes: Sequence[str] = (),
     axis_names: Sequence[str] = (),
     target: Target = Target.CURRENT,
@@ -84,7 +84,6 @@ def place(
         known: The meshes that are known.
         tensor: The tensor that each of them is of.
         tensors: One for each element of a tuple, instead.
-        ranks: The rank of each tensor, for shardings that do not say it where the tensor is not known.
         manual_axes: Axes that are manual where the Shardy shardings stand.
         axis_names: Names for the axes of an inferred mesh.
         target: Whose conventions to follow.
@@ -93,7 +92,7 @@ def place(
         SdyBridgeError: A sharding is not valid on its mesh, or not on the tensor.
     """
     from_sdy = [_place_sdy(one, known, tensor, tensors, manual_axes, target) for one in parsed]
-    leaves = [leaf for one in parsed if one.hlo for leaf in leaves_of(one.hlo)]
+    leaves = [leaf for one in parsed if one.hlo for leaf in _leaves(one.hlo)]
     meshes = [sharded.mesh for placed in from_sdy for sharded in placed if sharded.mesh]
     meshes += [mesh_attr(leaf.named_sharding.mesh) for leaf in leaves if leaf.named_sharding]
     with_axes = [mesh for mesh in meshes if mesh.axes]
@@ -101,26 +100,38 @@ def place(
         known = with_axes[0]
     leaves = [leaf for leaf in leaves if leaf.named_sharding is None]
     inferred = _inferred(leaves, known, axis_names)
+    ranks = _ranks(parsed)  # some shardings do not say it
     placed = []
     for one, done in zip(parsed, from_sdy, strict=True):
         if one.hlo is None:
             placed.append(done)
             continue
-        found = leaves_of(one.hlo)
+        found = _leaves(one.hlo)
         of_leaf = tensors if len(tensors) == len(found) else [tensor] * len(found)
-        of_rank = ranks if len(ranks) == len(found) else [None] * len(found)
         placed.append([
             _place_hlo(one, leaf, known, inferred, kind, rank, target)
-            for leaf, kind, rank in zip(found, of_leaf, of_rank, strict=True)
+            for leaf, kind, rank in zip(found, of_leaf, ranks, strict=False)
         ])  # fmt: skip
     return placed
 
 
-def leaves_of(hlo: HloSharding) -> list[HloSharding]:
+def _ranks(parsed: Sequence[Parsed]) -> list[int | None]:
+    """The rank of each tensor that the shardings are of, so far as one of them says it."""
+    ranks: list[int | None] = []
+    for one in parsed:
+        found: list[int | None] = [sharding.rank or None for sharding in one.sdy]
+        if one.hlo is not None:
+            tiled = OpShardingType.OTHER
+            found += [leaf.data_rank if leaf.type is tiled else None for leaf in _leaves(one.hlo)]
+        ranks = [a or b for a, b in itertools.zip_longest(ranks, found)]
+    return ranks
+
+
+def _leaves(hlo: HloSharding) -> list[HloSharding]:
     """The shardings of the tensors in a tuple, in pre-order; of one tensor, that."""
     if not hlo.is_tuple:
         return [hlo]
-    return [leaf for element in hlo.tuple_elements for leaf in leaves_of(element)]
+    return [leaf for element in hlo.tuple_elements for leaf in _leaves(element)]
 
 
 def _place_sdy(
