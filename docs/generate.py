@@ -119,6 +119,7 @@ def parts() -> dict[str, Callable[[], str]]:
         "help-check": lambda: help_of("check"),
         "help-diff": lambda: help_of("diff"),
         "help-convert": lambda: help_of("convert"),
+        "help-draw": lambda: help_of("draw"),
         "help-explain": lambda: help_of("explain"),
         "help-export": lambda: help_of("export"),
         "help-import": lambda: help_of("import"),

@@ -12,6 +12,7 @@ import pytest
 from sdybridge import draw
 
 HERE = Path(__file__).parent
+IMAGES = HERE.parents[2] / "docs" / "images"
 UPDATE = os.environ.get("SDYBRIDGE_UPDATE_GOLDEN") == "1"
 XY = {"x": 2, "y": 4}
 
@@ -70,6 +71,14 @@ def test_svg(name: str) -> None:
         assert 0 <= float(element.attrib["y"]) <= height
     assert "href" not in svg
     assert "<script" not in svg
+
+
+@pytest.mark.parametrize("path", sorted(IMAGES.glob("*.svg")), ids=lambda path: path.stem)
+def test_images_of_the_documentation_are_current(path: Path) -> None:
+    drawn = (HERE / path.name).read_text(encoding="utf-8")
+    if UPDATE:
+        path.write_text(drawn, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == drawn
 
 
 def test_every_file_is_tested() -> None:
