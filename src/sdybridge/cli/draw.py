@@ -10,7 +10,7 @@ import click
 
 from sdybridge.cli.given import found_in, literal, sharding_options
 from sdybridge.cli.options import known_meshes, target_option
-from sdybridge.cli.terminal import write_text
+from sdybridge.cli.terminal import write_program
 from sdybridge.view.drawing import Drawing, Drawings, drawing_of
 from sdybridge.view.explanation import explanation_of
 from sdybridge.view.reading import parse
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sdybridge.view.tensor_type import TensorType
 
 _MOST_DRAWN = 12
+_WIDTH = 100  # where there is no terminal
 
 
 @click.command("draw", short_help="Draw the tensor as a grid of shards, with the devices that hold them.")
@@ -36,7 +37,9 @@ _MOST_DRAWN = 12
 @click.option(
     "-o", "--output", metavar="FILE", help="Write here: an SVG if the name ends in .svg, else text."
 )
-@click.option("--width", type=click.IntRange(20), help="Columns to use; by default those of the terminal.")
+@click.option(
+    "--width", type=click.IntRange(20), help="Columns to use; by default those of the terminal, or 100."
+)
 @click.option("--height", type=click.IntRange(5), default=50, show_default=True, help="About how many lines.")
 @click.option("--plain", is_flag=True, help="ASCII characters only.")
 def command(
@@ -79,7 +82,7 @@ def command(
         drawings = _drawn(*found, known, shape, axis_names, target)
     picture = drawings[0] if len(drawings) == 1 else Drawings(drawings)
     if output and output.lower().endswith(".svg"):
-        write_text(output, picture.to_svg())
+        write_program(output, picture.to_svg())
     else:
         _write(picture, output, width, height, plain=plain)
 
@@ -117,7 +120,8 @@ def _write(
 ) -> None:
     to_file = output not in (None, "-")
     if width is None:
-        width = 100 if to_file else shutil.get_terminal_size((100, 24)).columns
+        is_terminal = not to_file and sys.stdout.isatty()
+        width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
     encoding = "utf-8" if to_file else (sys.stdout.encoding or "ascii")
     text = picture.to_text(width=width, height=height, colour=not to_file, plain=plain)
     try:
@@ -126,6 +130,6 @@ def _write(
         text = picture.to_text(width=width, height=height, colour=not to_file, plain=True)
         text = text.encode(encoding, "replace").decode(encoding)
     if to_file:
-        write_text(output, text + "\n")
+        write_program(output, text + "\n")
     else:
         click.echo(text)

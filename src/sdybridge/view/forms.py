@@ -77,25 +77,32 @@ def _grid_losses(sharded: Sharded) -> tuple[Loss, ...]:
     """What a device grid does not hold of a sharding that was given by its axes."""
     if _is_grid(sharded.notation) or sharded.sdy is None or sharded.mesh is None:
         return ()
-    return export_losses(sharded.sdy, sharded.mesh)
+    return export_losses(sharded.sdy, sharded.mesh, target=_grid_target(sharded))
+
+
+def _grid_target(sharded: Sharded) -> Target:
+    """The target whose device grids are shown: those with named meshes have the grids of today."""
+    return Target.CURRENT if sharded.target is Target.NAMED else sharded.target
 
 
 def _hlo(sharded: Sharded) -> list[Form]:
     """The short form with an iota, where there is one, and the list of devices."""
-    hlo = sharded.hlo
+    hlo, target = sharded.hlo, _grid_target(sharded)
     losses = _grid_losses(sharded)
     if hlo.type is not OpShardingType.OTHER:
-        return [Form("hlo", hlo.to_string(), "", losses)]
+        return [Form("hlo", hlo.to_string(target=target), "", losses)]
     tiles = hlo.tile_assignment
     iota = tiles.iota_form or (recognize_iota(tiles) if tiles.num_elements > 1 else None)
     short = Form("hlo", None, "no reshape and transpose of a count gives this order of devices", losses)
     if iota is not None:
-        short = Form("hlo", _with_tiles(hlo, TileAssignment._from_iota(iota)).to_string(), "", losses)
+        short = Form(
+            "hlo", _with_tiles(hlo, TileAssignment._from_iota(iota)).to_string(target=target), "", losses
+        )
     if tiles.num_elements > MOST_LISTED:
         return [short, Form("hlo-list", None, f"it would list {tiles.num_elements} devices", losses)]
     devices = ",".join(map(str, devices_of(tiles)))
     head = f"devices=[{','.join(map(str, tiles.dims))}]"
-    listed = hlo.to_string().replace(str(tiles), f"{head}{devices}", 1)
+    listed = hlo.to_string(target=target).replace(str(tiles), f"{head}{devices}", 1)
     return [short, Form("hlo-list", listed, "", losses)]
 
 
@@ -110,16 +117,11 @@ def _named(sharded: Sharded) -> Form:
         named = convert_to_hlo_sharding(sdy, mesh, manual_axes=sharded.manual_axes, target=Target.NAMED)
     except SdyBridgeError as error:
         return Form("hlo-named", None, error.message)
-    losses = []
-    if not _is_grid(sharded.notation):
-        losses = [
-            Loss(LossKind.PRIORITY, ("dim_shardings", i), f"p{dim.priority}")
-            for i, dim in enumerate(sdy.dim_shardings)
-            if dim.priority is not None
-        ]
+    losses = [] if _is_grid(sharded.notation) else list(export_losses(sdy, mesh, target=Target.NAMED))
     if sharded.hlo.shard_group is not None:
         losses.append(Loss(LossKind.SHARD_GROUP, (), str(sharded.hlo.shard_group)))
-    return Form("hlo-named", named.with_metadata(sharded.hlo.metadata).to_string(), "", tuple(losses))
+    text = named.with_metadata(sharded.hlo.metadata).to_string()
+    return Form("hlo-named", text, "", tuple(losses))
 
 
 def _with_tiles(hlo: HloSharding, tiles: TileAssignment) -> HloSharding:
@@ -133,7 +135,9 @@ def _with_tiles(hlo: HloSharding, tiles: TileAssignment) -> HloSharding:
 
 def _proto(sharded: Sharded) -> Form:
     try:
-        return Form("proto", sharded.hlo.to_proto_bytes().hex(), "", _grid_losses(sharded))
+        return Form(
+            "proto", sharded.hlo.to_proto_bytes(target=_grid_target(sharded)).hex(), "", _grid_losses(sharded)
+        )
     except SdyBridgeError as error:
         return Form("proto", None, error.message)
 

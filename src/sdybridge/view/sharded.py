@@ -15,7 +15,7 @@ from sdybridge.bridge import (
     infer_mesh,
     resolve_mesh,
 )
-from sdybridge.bridge.named_import import mesh_attr
+from sdybridge.bridge.named_import import own_mesh, tensor_rank
 from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
 from sdybridge.hlo import OpShardingType
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sdybridge.bridge import InferredMeshes
-    from sdybridge.hlo import HloSharding, NamedSharding
+    from sdybridge.hlo import HloSharding
     from sdybridge.view.reading import Known, Parsed
     from sdybridge.view.tensor_type import TensorType
 
@@ -54,6 +54,7 @@ class Sharded:
         manual_axes: The axes that are manual here.
         tensor: The tensor, if it is known.
         misfit: Why there is no `sdy` on the mesh that was given.
+        target: Whose conventions `hlo` follows.
     """
 
     text: str
@@ -65,6 +66,7 @@ class Sharded:
     manual_axes: tuple[str, ...] = ()
     tensor: TensorType | None = None
     misfit: SdyBridgeError | None = None
+    target: Target = Target.CURRENT
 
 
 def place(
@@ -94,7 +96,7 @@ def place(
     from_sdy = [_place_sdy(one, known, tensor, tensors, manual_axes, target) for one in parsed]
     leaves = [leaf for one in parsed if one.hlo for leaf in _leaves(one.hlo)]
     meshes = [sharded.mesh for placed in from_sdy for sharded in placed if sharded.mesh]
-    meshes += [mesh_attr(leaf.named_sharding.mesh) for leaf in leaves if leaf.named_sharding]
+    meshes += [mesh for leaf in leaves if (mesh := own_mesh(leaf)) is not None]
     with_axes = [mesh for mesh in meshes if mesh.axes]
     if known is None and with_axes:
         known = with_axes[0]
@@ -149,13 +151,16 @@ def _place_sdy(
             mesh = resolve_mesh(sharding, known)
             _check_tensor(sharding.rank, of_value, f"{sharding.stripped}")
             hlo = convert_to_hlo_sharding(sharding, mesh, manual_axes=manual_axes, target=target)
-            hlo = hlo.v3_to_v2_sharding()  # of which it is told what the devices hold
+            hlo = hlo.v3_to_v2_sharding()  # where the target has named meshes
         except SdyBridgeError as error:
             raise _explained(error, one, sharding, known, target) from None
         inline = isinstance(sharding.mesh_or_ref, MeshAttr)
         origin = MeshOrigin.INLINE if inline else MeshOrigin.GIVEN
         text = one.source.text.strip() if len(one.sdy) == 1 else sharding.stripped
-        placed.append(Sharded(text, one.notation, hlo, sharding, mesh, origin, tuple(manual_axes), of_value))
+        manual = tuple(manual_axes)
+        placed.append(
+            Sharded(text, one.notation, hlo, sharding, mesh, origin, manual, of_value, target=target)
+        )
     return placed
 
 
@@ -208,7 +213,7 @@ def _place_hlo(
 ) -> Sharded:
     text = one.source.text.strip() if not (one.hlo and one.hlo.is_tuple) else leaf.to_string()
     if leaf.named_sharding is not None:
-        return _place_named(one, leaf, leaf.named_sharding, text, tensor, fallback_rank)
+        return _place_named(one, leaf, text, tensor, fallback_rank, target)
     if leaf.type is OpShardingType.OTHER:
         try:
             _check_tensor(leaf.data_rank, tensor, str(leaf))
@@ -238,34 +243,28 @@ def _place_hlo(
 
 
 def _place_named(
-    one: Parsed,
-    leaf: HloSharding,
-    named: NamedSharding,
-    text: str,
-    tensor: TensorType | None,
-    rank: int | None,
+    one: Parsed, leaf: HloSharding, text: str, tensor: TensorType | None, rank: int | None, target: Target
 ) -> Sharded:
     """A sharding that brings its mesh."""
-    grid = leaf.v3_to_v2_sharding()
-    mesh = mesh_attr(named.mesh)
-    if grid.type is OpShardingType.MAXIMAL:
-        sdy = TensorShardingAttr(mesh)
-        return Sharded(text, Notation.HLO_NAMED, grid, sdy, mesh, MeshOrigin.INLINE, (), tensor)
     if tensor is not None:
         rank = tensor.rank
-    if named.dim_shardings:
-        rank = len(named.dim_shardings)
     try:
+        grid = leaf.v3_to_v2_sharding()
+        mesh = own_mesh(leaf)
+        rank = tensor_rank(leaf) or rank
         if rank is not None:
             _check_tensor(rank, tensor, str(leaf))
-    except VerificationError as error:
+        manual = get_manual_axes(leaf)
+        sdy = None
+        if rank is not None or leaf.is_single_device:
+            sdy = convert_to_sdy_sharding(leaf, mesh, rank=rank, target=target)
+    except SdyBridgeError as error:
         raise error.located(one.source, Span(0, max(1, len(one.source.text)))) from None
-    manual = tuple([named.mesh.axis_names[axis.mesh_axis_index] for axis in named.manual_axes])
-    sdy_or_none = None if rank is None else convert_to_sdy_sharding(leaf, mesh, rank=rank)
-    origin = MeshOrigin.INLINE if mesh.axes else None
-    return Sharded(
-        text, Notation.HLO_NAMED, grid, sdy_or_none, mesh if mesh.axes else None, origin, manual, tensor
-    )
+    if leaf.is_single_device:
+        mesh = MeshAttr.maximal(grid.tile_assignment.value_at((0,)))
+    if mesh is None or mesh.is_empty:
+        return Sharded(text, Notation.HLO_NAMED, grid, sdy, None, None, manual, tensor)
+    return Sharded(text, Notation.HLO_NAMED, grid, sdy, mesh, MeshOrigin.INLINE, manual, tensor)
 
 
 def _mesh_for(

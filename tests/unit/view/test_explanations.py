@@ -362,6 +362,23 @@ def test_large_groups() -> None:
     assert str(explanation)
 
 
+def test_targets() -> None:
+    text, mesh = '<@m, [{"y"}, {}], unreduced=max{"x"}>', XY
+    with pytest.raises(SdyBridgeError):
+        explain(text, mesh=mesh)  # older grammars know sums only
+    for target, grid, lost in (
+        (Target.CLASSIC, "last_tile_dim_replicate", "unreduced"),
+        (Target.CURRENT, "last_tile_dims={unreduced}", "axis-names"),
+        (Target.NAMED, "last_tile_dims={unreduced}", "axis-names"),
+        (Target.NEWER, 'op_name="SUM"', "axis-names"),
+    ):
+        found = explain(text.replace("max", ""), mesh=mesh, target=target)
+        assert isinstance(found, Explanation)
+        form = {form.name: form for form in found.forms}["hlo"]
+        assert grid in (form.text or "")
+        assert lost in [loss.kind.value for loss in form.losses], target
+
+
 def test_a_tuple() -> None:
     explanations = explain("{{replicated}, {devices=[2]<=[2]}}")
     assert isinstance(explanations, Explanations)
