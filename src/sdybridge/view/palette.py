@@ -17,7 +17,7 @@ def svg_colour(number: int, columns: int, shards: int) -> str:
     """The colour of a shard as hexadecimal digits.
 
     >>> svg_colour(0, 2, 4), svg_colour(1, 2, 4)
-    ('#b3daf2', '#f2bcb3')
+    ('#b3daf2', '#f2b3c7')
     """
     slot = _slot(number, columns, shards)
     hue = (203 + slot * _GOLDEN_ANGLE) % 360 / 360
