@@ -44,7 +44,8 @@ class Collective:
     Attributes:
         kind: `all-gather`, `all-to-all`, `slice`, `collective-permute`, `all-reduce`, `reduce-scatter`, or
             `broadcast` from or to a single device.
-        axes: The axes that it runs along, major to minor; empty where it runs over all devices.
+        axes: The axes that it runs along, major to minor; empty where it runs over all devices. Of an
+            all-to-all that is their order in the dimension that gains them, the reverse of that in the other.
         from_dim: The dimension that loses the axes.
         to_dim: The dimension that gains them.
         group_size: How many devices take part in each group.
@@ -246,9 +247,11 @@ def _reorder(state: _State) -> bool:
 
 
 def _collective(step: _Step, mesh: MeshAttr) -> Collective:
+    # Parts of an axis that change their order have to be told apart.
+    one_by_one = [text for factor in step.factors for text in _texts([factor], mesh)]
     return Collective(
         step.kind,
-        _texts(step.factors, mesh),
+        tuple(one_by_one) if step.kind == "all-to-all" else _texts(step.factors, mesh),
         step.from_dim,
         step.to_dim,
         math.prod(factor.size for factor in step.factors),

@@ -261,6 +261,12 @@ def test_unreduced() -> None:
         assert found.is_same is False
 
 
+def test_parts_of_an_axis_that_change_their_order() -> None:
+    found = explain('[{}, {"y":(2)3, "y":(1)2}]', '[{"y"}, {}]', mesh={"y": 6})
+    assert isinstance(found, Resharding)
+    assert [step.axes for step in found.steps or ()] == [('"y":(1)2', '"y":(2)3')]
+
+
 def test_from_a_single_device() -> None:
     found = explain("{maximal device=0}", "{devices=[4,1]<=[4]}", shape="f32[8,8]")
     assert isinstance(found, Resharding)
