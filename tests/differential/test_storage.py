@@ -238,6 +238,11 @@ def test_gdb_on_another_process(held: Held) -> None:
     )
     lines = [line for line in shown.splitlines() if line.startswith("#sdy")]
     assert lines == list(held.attributes.values())
+    first, text = next(iter(held.attributes.items()))
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    asked = [f'printf "<%s>\\n", $sdy({first:#x})', f'print $_streq($sdy({first:#x}), "{quoted}")']
+    shown = run_gdb([f"attach {held.pid}", *asked, "detach"])
+    assert f"<{text}>\n$1 = 1\n" in shown, "also where gdb copies the text into the process"
 
 
 def test_lldb_on_another_process(held: Held) -> None:

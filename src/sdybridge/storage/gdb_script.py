@@ -86,9 +86,10 @@ class SdyFunction(gdb.Function):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__("sdy")
 
-    def invoke(self, value: Any) -> str:
+    def invoke(self, value: Any) -> Any:
         """The text of the attribute, or of what is wrong, so that a condition does not stop."""
-        return _SESSION.summary(InferiorMemory(), _address(value))
+        text = _SESSION.summary(InferiorMemory(), _address(value)).encode() + b"\0"  # which gdb 13 leaves out
+        return gdb.Value(text, gdb.lookup_type("char").array(len(text) - 1))
 
 
 class Printer:
