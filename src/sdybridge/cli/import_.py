@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
-from sdybridge.cli.summary import as_json, describe, plural
+from sdybridge.cli.summary import as_json, describe, place, plural
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import import_module
 
@@ -112,6 +112,14 @@ def command(
             removed_replicated=result.removed,
             from_carriers=result.carried,
             dropped_without_carrier=result.dropped,
+            kept=[
+                {
+                    "symbol": kept.symbol,
+                    "at": "{}:{}".format(*source.location(kept.at)),
+                    "reason": kept.reason,
+                }
+                for kept in result.kept
+            ],
         )
         click.echo(json.dumps(summary, indent=2), err=True)
     elif not quiet:
@@ -123,6 +131,10 @@ def command(
             details.append(f"carriers:  {plural(result.carried, 'sharding')} put back as they were")
         if result.dropped:
             details.append(f"dropped:   {plural(result.dropped, 'HLO sharding')} without a carrier")
+        details += [
+            f"kept:      the call of @{kept.symbol} at {place(result, source, kept.at)}: {kept.reason}"
+            for kept in result.kept
+        ]
         click.echo(describe(result, source, seconds, details), err=True)
 
 

@@ -14,6 +14,7 @@ from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm
 if TYPE_CHECKING:
     from sdybridge.modules.import_ import ImportResult as ImportResult
     from sdybridge.modules.import_ import import_module as import_module
+    from sdybridge.modules.import_computations import KeptCall as KeptCall
     from sdybridge.modules.programs import read_hlo as read_hlo
     from sdybridge.modules.rename_axes import rename_axes as rename_axes
     from sdybridge.modules.rewrite import Spelling as Spelling
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ImportResult": "import_",
+    "KeptCall": "import_computations",
     "RoundTrip": "roundtrip",
     "RoundTripSharding": "roundtrip",
     "Spelling": "rewrite",

@@ -42,14 +42,16 @@ MESHES = "xla.sdy.meshes"
 SHARDING_RULE = "xla.sdy.sharding_rule"
 SHARDING_GROUP_ID = "xla.sdy.sharding_group_id"
 ALLOWED_DIRECTION = "xla.sdy.allowed_direction"
+IN_SHARDINGS = "xla.sdy.in_shardings"
+OUT_SHARDINGS = "xla.sdy.out_shardings"
 MANUAL_AXES = "xla.sdy.manual_axes"
 HAS_UNREDUCED_AXES = "xla.sdy.has_unreduced_axes"
 """A mark of the older generation beside a sharding with unreduced axes; it keeps nothing."""
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
     SHARDING: (TensorShardingAttr, TensorShardingPerValueAttr),
-    "xla.sdy.in_shardings": (TensorShardingPerValueAttr,),
-    "xla.sdy.out_shardings": (TensorShardingPerValueAttr,),
+    IN_SHARDINGS: (TensorShardingPerValueAttr,),
+    OUT_SHARDINGS: (TensorShardingPerValueAttr,),
     "xla.sdy.tuple_args_shardings": (TensorShardingPerValueAttr,),
     "xla.sdy.tuple_results_shardings": (TensorShardingPerValueAttr,),
     MANUAL_AXES: (ManualAxesAttr,),

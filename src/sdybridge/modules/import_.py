@@ -15,6 +15,12 @@ from sdybridge.errors import ParseError, SdyBridgeError
 from sdybridge.modules.converted import ConvertedModule, most_frequent_first
 from sdybridge.modules.hlo_import import HloImport
 from sdybridge.modules.import_carriers import CARRIED, SWITCH, CarriersImport, import_carriers
+from sdybridge.modules.import_computations import (
+    CALLS,
+    ComputationsImport,
+    KeptCall,
+    import_computations,
+)
 from sdybridge.modules.import_meshes import convert_found, infer_meshes, known_meshes
 from sdybridge.modules.import_shardings import ShardingImport
 from sdybridge.modules.open_values import OpenValues
@@ -43,11 +49,13 @@ class ImportResult(ConvertedModule):
         removed: How many control-flow operations lost the `{replicated}` that export adds.
         carried: At how many places a carrier kept the Shardy sharding, so that nothing of it is lost.
         dropped: How many HLO shardings without a carrier were removed, since the program has carriers.
+        kept: The calls of bodies of manual computations that stay as they are, and why.
     """
 
     removed: int
     carried: int = 0
     dropped: int = 0
+    kept: tuple[KeptCall, ...] = ()
 
 
 def import_module(
@@ -75,8 +83,8 @@ def import_module(
     becomes that of the call. Inside another attribute it is that of something else and stays.
 
     Where frontend attributes keep the Shardy shardings, these are put back as they were: names, openness and
-    priorities, and with them groups, barriers, rules and meshes. Then HLO shardings without such a carrier
-    are removed, as in XLA, but for those of `@Sharding`.
+    priorities, and with them groups, barriers, rules, meshes and manual computations. Then HLO shardings
+    without such a carrier are removed, as in XLA, but for those of `@Sharding`.
 
     Args:
         text: MLIR text, pretty or generic, of any dialects and versions; HLO text; or the bytes of an HLO
@@ -132,20 +140,26 @@ def import_module(
         return named(name, functools.partial(_import_hlo, program, hlo, mesh, mesh_name, axis_names))
     text = text_of(text)
     source = Source(text, name)
-    carried = None
+    read = source  # what the later steps read
+    carried = computations = None
+    steps: list[Origins] = []
     try:
         if carriers and CARRIED.search(text) and SWITCH not in text:
             carried = import_carriers(source, known_meshes(source, (), mesh, mesh_name), target)
+            steps, read = [Origins(carried.edits)], Source(carried.text, name)
+        if carriers and CALLS.search(read.text):
+            computations = import_computations(read, target)
+            steps, read = [*steps, Origins(computations.edits)], Source(computations.text, name)
         work = ShardingImport(
-            Source(carried.text, name) if carried else source,
+            read,
             target,
-            OpenValues(Source(carried.text, name) if carried else source, open_arguments, open_results),
+            OpenValues(read, open_arguments, open_results),
             remove_added_sharding_from_control_flow=remove_added_sharding_from_control_flow,
         )
         result = _imported(work, mesh, mesh_name, axis_names, list_replicated_axes, progress)
     except SdyBridgeError as error:
-        raise _located(error, source, carried) from None
-    return _together(carried, result) if carried else result
+        raise _located(error, source, read, steps) from None
+    return _together(result, carried, computations, steps) if steps else result
 
 
 def _imported(
@@ -176,28 +190,48 @@ def _imported(
     )
 
 
-def _located(error: SdyBridgeError, source: Source, carried: CarriersImport | None) -> SdyBridgeError:
+def _origin(steps: Sequence[Origins], at: int) -> int:
+    """Where in the program that stood what is at an offset after these steps."""
+    for before in reversed(steps):
+        at = before(at)
+    return at
+
+
+def _located(error: SdyBridgeError, source: Source, read: Source, steps: Sequence[Origins]) -> SdyBridgeError:
     """The error where it is in the program: readers of plain text do not know its name."""
-    span = error.span if error.source and error.source.text == (carried or source).text else None
+    span = error.span if error.source and error.source.text == read.text else None
     if span is None and not isinstance(error, ParseError):
         return error
-    if span and carried:
-        origin = Origins(carried.edits)
-        start = origin(span.start)
-        span = Span(start, max(start, origin(span.end)))
+    if span:
+        start = _origin(steps, span.start)
+        span = Span(start, max(start, _origin(steps, span.end)))
     return error.located(source, span or Span(0, 0))
 
 
-def _together(carried: CarriersImport, result: ImportResult) -> ImportResult:
+def _together(
+    result: ImportResult,
+    carried: CarriersImport | None,
+    computations: ComputationsImport | None,
+    steps: Sequence[Origins],
+) -> ImportResult:
     """What the carriers gave, and what the HLO shardings gave after that."""
-    origin = Origins(carried.edits)
-    converted = [replace(one, first=origin(one.first)) for one in result.shardings]
+    shardings = [replace(one, first=_origin(steps, one.first)) for one in result.shardings]
+    operations = Counter(result.operations)
+    if carried:
+        shardings = [*carried.shardings, *shardings]
+        operations += Counter(carried.operations)
+    kept = []
+    if computations:
+        operations += computations.operations
+        before = steps[:-1]
+        kept = [replace(one, at=_origin(before, one.at)) for one in computations.kept]
     return replace(
         result,
-        shardings=most_frequent_first([*carried.shardings, *converted]),
-        operations=dict(Counter(carried.operations) + Counter(result.operations)),
-        carried=sum(one.count for one in carried.shardings),
-        dropped=carried.dropped,
+        shardings=most_frequent_first(shardings),
+        operations=dict(operations),
+        carried=sum(one.count for one in carried.shardings) if carried else 0,
+        dropped=carried.dropped if carried else 0,
+        kept=tuple(kept),
     )
 
 
