@@ -40,7 +40,7 @@ _BODY = re.compile(r"(?:local_)?xla\.sdy\.manual_computation_body(?![A-Za-z])")
 _TO_LOCAL = frozenset({"xla.sdy.GlobalToLocalShape", "local_xla.sdy.GlobalToLocalShape"})
 _TO_GLOBAL = frozenset({"xla.sdy.LocalToGlobalShape", "local_xla.sdy.LocalToGlobalShape"})
 _INDEX = re.compile(r"\[\s*+(\d{1,6})\s*+\]")
-_TOKEN = re.compile(rf"(%{SUFFIX_ID})|{STRING}|//[^\n]*+")
+_TOKEN = re.compile(rf"(%{SUFFIX_ID})|{STRING}|//[^\n]*+|(?<![\w.$\-])(call)(?=\s++@)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +202,8 @@ class _Import:
             for side in (ins, outs)
         )
         found = _Call(call, to_local, to_global, operands, operand_types, result_types, ins, outs, axes)
+        names = [name for name, _ in call.results]
+        to_local += dict.fromkeys(one for name in names for one in around.dead[name])
         counts = (len(found.ins.shardings), len(operands), len(body.arguments))
         if len({*counts}) != 1:
             raise _KeptError(
@@ -388,7 +390,14 @@ class _Around:
         self.scope = scope
         self.defined = {name: one for one in operations for name, _ in one.results}
         self.users: dict[str, list[Operation]] = defaultdict(list)
+        self.dead: dict[str, list[Operation]] = defaultdict(
+            list
+        )  # tuples that nothing uses, by what is in them
         for one in operations:
+            if one.full_name == "stablehlo.tuple" and self._uses(one.results[0][0]) == 0:
+                for operand in dict.fromkeys(one.operands):
+                    self.users[operand].append(one)
+                    self.dead[operand.partition("#")[0]].append(one)
             if one.full_name.endswith((".custom_call", ".get_tuple_element")):
                 for operand in dict.fromkeys(one.operands):
                     self.users[operand].append(one)
@@ -397,9 +406,13 @@ class _Around:
         self.expect_uses(value, 1)
 
     def expect_uses(self, value: str, count: int) -> None:
-        definition = self.scope.find(value)
-        if definition is None or self.scope.count_uses(value, definition) != count:
+        dead = sum(one.full_name == "stablehlo.tuple" for one in self.users[value])
+        if self._uses(value) != count + dead:
             raise _KeptError(f"{value} has other uses")
+
+    def _uses(self, value: str) -> int:
+        definition = self.scope.find(value)
+        return self.scope.count_uses(value, definition) if definition else -1
 
 
 class _Moved:

@@ -1,0 +1,75 @@
+"""Manual computations that came back from HLO as calls: our import puts those back that XLA's does.
+
+XLA's import also drops functions that nothing calls, axes of size 1, and computations without manual axes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.differential.oracle.isolation import run_isolated
+from tests.differential.oracle.pipeline import PRELOAD
+from tests.differential.oracle.program_imports import ImportedModule, import_program
+from tests.differential.programs import PROGRAMS
+from tests.differential.random_computations import random_computations
+
+from sdybridge.errors import VerificationError
+from sdybridge.modules import ImportResult, import_module
+
+MODULES = 30
+_COMPUTATION = re.compile(
+    r"sdy\.manual_computation\([^)]*\) (in_shardings=.* manual_axes=\{.+\}) \((.*)\) \{$", re.MULTILINE
+)
+_TYPE = re.compile(r"tensor<[^>]*>")
+_MAIN = re.compile(r"^  func\.func (?:public )?@main\(.*?^  \}$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("first_seed", [0, None], ids=["fixed", "fresh"])
+def test_random_modules(first_seed: int | None, fresh_seed: int) -> None:
+    start = fresh_seed if first_seed is None else first_seed
+    modules = {seed: random_computations(seed) for seed in range(start, start + MODULES)}
+    texts = {seed: text for seed, text in modules.items() if '"=1' not in mesh(text)}
+    compared = 0
+    pairs = run_isolated(import_program, [*texts.values()], preload=PRELOAD)
+    for seed, pair in zip(texts, pairs, strict=True):
+        ours = imported(pair.mhlo_text) if isinstance(pair, ImportedModule) else None
+        if not isinstance(pair, ImportedModule) or ours is None:
+            continue
+        assert not ours.kept
+        assert computations(ours.text) == computations(pair.sdy_text), f"module of seed {seed}"
+        compared += bool(computations(ours.text))
+    assert compared >= 0.3 * len(texts)
+
+
+@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.is_manual])
+def test_program(name: str) -> None:
+    pair = run_isolated(import_program, [PROGRAMS[name].text(8)], preload=PRELOAD)[0]
+    assert isinstance(pair, ImportedModule), pair
+    ours = import_module(pair.mhlo_text)
+    assert computations(ours.text) == computations(pair.sdy_text)
+    assert ours.operations["sdy.manual_computation"] == len(computations(pair.sdy_text))
+
+
+def imported(text: str) -> ImportResult | None:
+    """Our import; None where operations came back with other results than their carriers are about.
+
+    XLA does not read the carriers of such operations.
+    """
+    try:
+        return import_module(text)
+    except VerificationError as error:
+        if error.rule in {"sharding-count", "rank-mismatch"}:
+            return None
+        raise
+
+
+def mesh(text: str) -> str:
+    return next(line for line in text.splitlines() if "sdy.mesh @mesh =" in line).partition("]")[0]
+
+
+def computations(text: str) -> list[tuple[str, list[str]]]:
+    """The shardings and axes of each manual computation of main, and the types in its body."""
+    main = _MAIN.search(text)
+    assert main
+    return [(head, _TYPE.findall(arguments)) for head, arguments in _COMPUTATION.findall(main[0])]
