@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.carriers import CarrierValue
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.splice import Edit
+    from sdybridge.sdy import MeshAttr
     from sdybridge.source import Source
     from sdybridge.target import Target
 
@@ -201,6 +202,7 @@ class _Import:
             side if isinstance(side, TensorShardingPerValueAttr) else TensorShardingPerValueAttr(())
             for side in (ins, outs)
         )
+        axes = self._in_mesh_order(axes, [*ins.shardings, *outs.shardings])
         found = _Call(call, to_local, to_global, operands, operand_types, result_types, ins, outs, axes)
         names = [name for name, _ in call.results]
         to_local += dict.fromkeys(one for name in names for one in around.dead[name])
@@ -366,13 +368,24 @@ class _Import:
         free = [AxisRefAttr(name) for name in axes.value if not sharding.is_bound(name)]
         if not free:
             return sharding
-        mesh = self.meshes.get(sharding.mesh_or_ref) if isinstance(sharding.mesh_or_ref, str) else None
+        mesh = self._mesh(sharding)
         refs = [*sharding.replicated_axes, *free]
         if mesh and all(mesh.has_axis(ref.name) for ref in refs):
             refs.sort(key=mesh.axis_ref_key)
         return TensorShardingAttr(
             sharding.mesh_or_ref, sharding.dim_shardings, refs, sharding.unreduced_axes, sharding.reduction_op
         )
+
+    def _in_mesh_order(self, axes: ManualAxesAttr, shardings: Sequence[TensorShardingAttr]) -> ManualAxesAttr:
+        """The manual axes in the order of the mesh, as XLA's import has them."""
+        mesh = self._mesh(shardings[0]) if shardings else None
+        if mesh is None or not all(map(mesh.has_axis, axes.value)):
+            return axes
+        return ManualAxesAttr(sorted(axes.value, key=mesh.axis_index))
+
+    def _mesh(self, sharding: TensorShardingAttr) -> MeshAttr | None:
+        ref = sharding.mesh_or_ref
+        return self.meshes.get(ref) if isinstance(ref, str) else ref
 
     def _prefix(self) -> str:
         """What to put before the names of one more body."""
