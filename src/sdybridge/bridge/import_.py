@@ -64,7 +64,7 @@ def convert_to_sdy_sharding(
         device_id_to_maximal_mesh_name: For a single device, the name of the mesh that stands for it; by
             default `maximal_mesh_N`.
         open_dims: Whether propagation may shard the dimensions further. An unknown sharding is open always,
-            a single device never, and a named sharding says otherwise of each dimension whether it is.
+            a single device never, and a named sharding says itself which dimensions are.
         target: Whose conventions to follow. `CLASSIC` lists the axes of replicated tile dims as
             `replicated={...}`, later ones leave them out; `NEWER` keeps the reduction of unreduced axes.
         list_replicated_axes: Whether to list them, whatever the target does.
@@ -94,7 +94,7 @@ def convert_to_sdy_sharding(
     if hlo_sharding._named is not None:
         own = own_mesh(hlo_sharding) or MeshAttr()
         mesh_or_ref = mesh_name if own is mesh and mesh_name is not None else own
-        return _named(hlo_sharding, hlo_sharding._named, mesh_or_ref, rank, open_dims, target)
+        return _named(hlo_sharding, hlo_sharding._named, mesh_or_ref, rank, target)
     mesh = check_mesh(hlo_sharding, mesh)
     mesh_or_ref = mesh if mesh_name is None else mesh_name
     if kind is not _OTHER:
@@ -125,7 +125,6 @@ def _named(
     named: NamedSharding,
     mesh_or_ref: str | MeshAttr,
     rank: int | None,
-    open_dims: bool,
     target: Target,
 ) -> TensorShardingAttr:
     """All that a sharding over a named mesh says."""
@@ -136,8 +135,6 @@ def _named(
         if rank is None:
             raise unknown_rank(hlo_sharding)
         dims = (_CLOSED,) * rank
-    if open_dims:
-        dims = tuple([DimensionShardingAttr(dim.axes, is_closed=False) for dim in dims])
     return TensorShardingAttr(
         mesh_or_ref,
         dims,

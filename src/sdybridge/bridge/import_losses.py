@@ -83,9 +83,8 @@ def _losses(
     if hlo_sharding.has_unreduced and hlo_sharding.reduction_op.name != "SUM" and target is not Target.NEWER:
         yield Loss(LossKind.REDUCTION_OP, ("reduction_op",), hlo_sharding.reduction_op.name.lower())
     if named is not None:
-        is_chosen = open_dims if named.dim_shardings else kind is not _MAXIMAL
-        if is_chosen:
-            yield Loss(LossKind.CHOSEN_OPENNESS, ("dim_shardings",), "open" if open_dims else "closed")
+        if not named.dim_shardings and kind is not _MAXIMAL:
+            yield Loss(LossKind.CHOSEN_OPENNESS, ("dim_shardings",), "closed")
         return
     if kind is _OTHER and mesh is not None:
         yield from _grid_losses(hlo_sharding, mesh, manual)

@@ -78,7 +78,7 @@ def import_module(
     The meshes are those of `infer_mesh`: one for all shardings where there is one, declared at the top of
     the module. XLA aborts where there is none, and on devices in another order; here further meshes follow.
     A program that only has shardings without axes gets a mesh without axes, where XLA drops the shardings.
-    Shardings over named meshes keep those.
+    Shardings over named meshes keep those, and the openness of their dimensions.
     A sharding in the `mhlo.attributes` of a call to `@mhlo.erf` or `@mhlo.topk`, where export puts it,
     becomes that of the call. Inside another attribute it is that of something else and stays.
 

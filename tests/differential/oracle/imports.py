@@ -17,6 +17,7 @@ from tests.differential.oracle.isolation import Crash, Rejected, run_isolated
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_GRIDS = ', mhlo.frontend_attributes = {xla.sdy.import_mhlo_shardings = "t"}'
 _MESH = re.compile(r"sdy\.mesh @([\w.$-]+) = (<\[.*?\](?:, device_ids=\[\d+\])?>)")
 
 
@@ -57,21 +58,35 @@ def import_cases(cases: Sequence[HloCase]) -> Imported | Crash | Rejected:
     """XLA's answer for one module (runs isolated)."""
     # The dump after the one that is read shows that it is complete.
     with pipeline.compile_until(
-        _module(cases), "shardy/*/02.*.mlir", [case.is_open for case in cases]
+        _module(cases, _GRIDS), "shardy/*/02.*.mlir", [case.is_open for case in cases]
     ) as compilation:
         dump = next(compilation.dumps.glob("shardy/*/01.before_propagation.mlir"), None)
         done = next(compilation.dumps.glob("shardy/*/02.*.mlir"), None)
         return _read(dump.read_text(), len(cases)) if dump and done else compilation.failure
 
 
-def _module(cases: Sequence[HloCase]) -> str:
+def import_named_modules(modules: Sequence[Sequence[HloCase]]) -> list[Imported | Crash | Rejected]:
+    """XLA's answer for modules of shardings over named meshes, each given as its cases."""
+    return run_isolated(import_named_cases, [list(cases) for cases in modules], preload=pipeline.PRELOAD)
+
+
+def import_named_cases(cases: Sequence[HloCase]) -> Imported | Crash | Rejected:
+    """XLA's answer for one module with named shardings (runs isolated)."""
+    with pipeline.compile_until(
+        _module(cases), "shardy/*/02.*.mlir", [case.is_open for case in cases], (pipeline.NAMED,)
+    ) as compilation:
+        dump = next(compilation.dumps.glob("shardy/*/01.before_propagation.mlir"), None)
+        done = next(compilation.dumps.glob("shardy/*/02.*.mlir"), None)
+        return _read(dump.read_text(), len(cases)) if dump and done else compilation.failure
+
+
+def _module(cases: Sequence[HloCase], attributes: str = "") -> str:
     arguments = [
         f'%arg{k}: tensor<{"8x" * case.rank}f32> {{mhlo.sharding = "{case.text}"}}'
         for k, case in enumerate(cases)
     ]
     return "\n".join([
-        f"module @cases attributes {{mhlo.num_partitions = {_partitions(cases)} : i32,",
-        '    mhlo.frontend_attributes = {xla.sdy.import_mhlo_shardings = "t"}} {',
+        f"module @cases attributes {{mhlo.num_partitions = {_partitions(cases)} : i32{attributes}}} {{",
         f"  func.func public @main({', '.join(arguments)}) {{",
         "    return",
         "  }",
@@ -83,6 +98,9 @@ def _partitions(cases: Sequence[HloCase]) -> int:
     """Enough for every sharding, and more than one: XLA skips Shardy otherwise."""
     text = " ".join(case.text for case in cases)
     grids = [math.prod(map(int, dims.split(","))) for dims in re.findall(r"devices=\[([\d,]+)\]", text)]
+    grids += [
+        math.prod(map(int, re.findall(r"'=(\d+)", mesh))) for mesh in re.findall(r"mesh\[([^]]*)\]", text)
+    ]
     single = [int(device) + 1 for device in re.findall(r"maximal device=(\d+)", text)]
     return max([2, *grids, *single])
 

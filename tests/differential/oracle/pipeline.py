@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PRELOAD = ("jax", "jax._src.compiler", "jax._src.interpreters.mlir", "numpy")
+NAMED = "--xla_enable_hlo_sharding_v3=true"
+"""The flag by which XLA writes and reads shardings over named meshes."""
 _TIMEOUT = 200.0
 _POLL = 0.01
 
@@ -75,7 +77,7 @@ def export_modules_cached(texts: Sequence[str], directory: Path) -> list[Exporte
 
 def compile_named_until_dumped(text: str) -> ExportedModule | Crash | Rejected:
     """`compile_until_dumped` with named shardings (runs isolated)."""
-    return compile_until_dumped(text, ("--xla_enable_hlo_sharding_v3=true",))
+    return compile_until_dumped(text, (NAMED,))
 
 
 def compile_until_dumped(text: str, flags: Sequence[str] = ()) -> ExportedModule | Crash | Rejected:
