@@ -43,6 +43,8 @@ def corpus(kind: Kind) -> Sequence[str]:
     """Real inputs, short enough that many can be tried."""
     if kind is Kind.PROGRAM:
         return _programs()
+    if kind is Kind.HLO_PROGRAM:
+        return _hlo_programs()
     if kind is Kind.SDY:
         good = [line for line in _lines("parse_print") if line.startswith(("#sdy", "<", "[", "{", "@"))]
         return [*good * 8, *[line for line in _lines("parse_error") if line.startswith(("#sdy", "<", "["))]]
@@ -65,6 +67,33 @@ def _programs() -> list[str]:
         lines = text.split("\n")
         programs += ["\n".join(lines[i : i + 40]) for i in range(0, len(lines), 200)]
         programs.append("\n".join([*lines[:1], lines[2][:8000], *lines[3:60]]))
+    return programs
+
+
+_HLO_PROGRAM = """\
+HloModule m, num_partitions=8, frontend_attributes={{xla.sdy.meshes={{mesh = #sdy.mesh<["x"=2, "y"=4]>}}}}
+
+%region (p: f32[]) -> f32[] {{
+  ROOT %p = f32[] parameter(0), metadata={{op_name="a \\"{{ sharding={{}}"}}
+}}, execution_thread="t"
+
+ENTRY main.1 {{
+  a = f32[8,8]{{1,0:T(8,128)}} parameter(0), sharding={sharding}, frontend_attributes={{b="1",{carrier}}}
+  w = (f32[8,8], /*index=1*/(s32[], token[])) while(a), sharding={{{{replicated}}, {{manual}}, {{unknown}}}}
+  g = f32[8,8]{{1,0}} get-tuple-element(w), index=0, sharding={sharding}, origin={{{{"a"}}}}
+  ROOT c = f32[8,8] custom-call(g), custom_call_target="Sharding", frontend_attributes={{{carrier}}}
+}}
+"""
+
+
+def _hlo_programs() -> list[str]:
+    shardings, attributes = corpus(Kind.HLO), corpus(Kind.SDY)
+    programs = []
+    for i, sharding in enumerate(dict.fromkeys(shardings)):
+        attribute = attributes[i % len(attributes)].replace("\\", "\\\\").replace('"', '\\"')
+        carrier = f'xla.sdy.sharding="{attribute}"'
+        programs.append(_HLO_PROGRAM.format(sharding=sharding, carrier=carrier))
+        programs.append(programs[-1].partition("ENTRY main.1 {\n")[2].removesuffix("}\n"))
     return programs
 
 

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdybridge.bridge import infer_mesh, to_v3_sharding
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, decode_proto_text
-from sdybridge.modules import CarrierForm, export_module, import_module, round_trip, verify_module
+from sdybridge.modules import (
+    CarrierForm,
+    Spelling,
+    export_module,
+    import_module,
+    read_hlo,
+    rename_axes,
+    rewrite_module,
+    round_trip,
+    strip_shardings,
+    verify_module,
+)
+from sdybridge.modules.hlo_proto.frontend_attributes import map_entry
+from sdybridge.modules.hlo_proto.wire import message_field
 from sdybridge.sdy import (
     AxisRefAttr,
     ManualAxesAttr,
@@ -25,6 +38,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
+    from sdybridge.modules import ConvertedModule
+
 
 class Kind(enum.Enum):
     """What a reader reads, and so which inputs are near to what it accepts."""
@@ -33,6 +48,7 @@ class Kind(enum.Enum):
     HLO = "hlo"
     PROTO = "proto"
     PROGRAM = "program"
+    HLO_PROGRAM = "hlo program"
 
 
 class Reader(NamedTuple):
@@ -74,6 +90,38 @@ def _proto(_: str, data: bytes, rng: random.Random) -> object:
     return _answers(HloSharding.from_proto(data, target=rng.choice(list(Target))))
 
 
+def _hlo_program(text: str, _: bytes, rng: random.Random) -> object:
+    return _changed(text, rng)
+
+
+def _hlo_proto(_: str, data: bytes, rng: random.Random) -> object:
+    """The bytes as the sharding of an instruction, in a module that may be damaged, too."""
+    instruction = b"\x0a\x01a\x12\x09parameter\x1a\x04\x10\x0b\x18\x08" + message_field(40, data)
+    program = message_field(3, b"\x0a\x01e" + message_field(2, instruction) * rng.randrange(1, 3))
+    whole = bytearray(b"\x0a\x01m\x12\x01e" + program + message_field(19, map_entry("a", "b")))
+    for _change in range(rng.choice((0, 0, 0, 1, 2))):
+        at = rng.randrange(5, len(whole))
+        whole[at : at + 1] = rng.randbytes(rng.randrange(3))
+    return _changed(bytes(whole), rng)
+
+
+def _changed(program: str | bytes, rng: random.Random) -> object:
+    """What a conversion of a program in HLO answers, and all that it says about its shardings."""
+    found = read_hlo(program, "program")
+    for site in found.sites() if found else ():
+        site.verify()
+        assert site.frontend_attributes is not None
+    changes: list[Callable[[], ConvertedModule]] = [
+        lambda: export_module(program, mesh=MESHES[0], target=rng.choice(list(Target))),
+        lambda: import_module(program, carriers=rng.random() < 0.5),
+        lambda: rewrite_module(program, rng.choice(list(Spelling))),
+        lambda: strip_shardings(program),
+        lambda: rename_axes(program, {"x": "y", "y": "x"}),
+    ]
+    changed = rng.choice(changes)().program
+    return changed, found and (found.inputs(), found.output(), found.num_partitions)
+
+
 def _answers(sharding: HloSharding) -> object:
     grid = sharding.v3_to_v2_sharding()
     named = None
@@ -100,6 +148,8 @@ READERS: dict[str, Reader] = {
     "HloSharding.from_string": Reader(Kind.HLO, _hlo),
     "HloSharding.from_proto": Reader(Kind.PROTO, _proto),
     "decode_proto_text": Reader(Kind.PROTO, _text(decode_proto_text)),
+    "HLO text": Reader(Kind.HLO_PROGRAM, _hlo_program),
+    "HLO proto": Reader(Kind.PROTO, _hlo_proto),
     "export_module": Reader(Kind.PROGRAM, _export),
     "import_module": Reader(Kind.PROGRAM, _import),
     "verify_module": Reader(Kind.PROGRAM, _text(lambda text: list(map(str, verify_module(text))))),

@@ -139,6 +139,7 @@ def test_inputs_and_output() -> None:
         ("a = f32[] parameter(0), sharding={{replicated}}", "the sharding of a tuple on a f32", 36),
         ("a = f32[8] parameter(0), sharding={replicated}, sharding={manual}", "a second attribute", 51),
         ("a = f32[8] parameter(0), sharding={{replicated", "never closed", 37),
+        ("a = f32[8] parameter(0), sharding=replicated", "expected '{' to start a sharding", 37),
         ("a f32[8] parameter(0), sharding={replicated}", "expected an instruction", 3),
         ("a = f32[8] parameter, sharding={replicated}", "expected an opcode", 14),
         ('a = f32[8] parameter(0), metadata={op_name="x}, sharding={replicated}', "never closed", 46),

@@ -293,6 +293,8 @@ class HloText(HloProgram):
         """
         text = self.text
         end = text.find("}", at) + 1
+        if not text.startswith("{", at):
+            return parse_prefix(self.source, at)[0]
         if text.count("{", at, end) != 1:
             end = group_end(self.source, at)
         known = self._parsed.get(text[at:end])

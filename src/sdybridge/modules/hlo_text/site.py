@@ -204,6 +204,6 @@ class TextSite(HloSite):
     def locate(self, error: SdyBridgeError) -> SdyBridgeError:
         """The error, placed at the sharding, or else at the instruction."""
         source = self._program.source
-        if self.sharding_at >= 0:
+        if source.text.startswith("{", max(self.sharding_at, 0)):
             return error.located(source, Span(self.sharding_at, group_end(source, self.sharding_at)))
         return error.located(source, Span(self.offset, self.head.operands))

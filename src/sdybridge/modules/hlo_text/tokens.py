@@ -39,7 +39,7 @@ def group_end(source: Source, at: int) -> int:
     """The offset past the bracket that pairs with the one at `at`.
 
     Raises:
-        ParseError: There is none.
+        ParseError: There is none, or no bracket at `at`.
 
     >>> group_end(Source('{{a="}"}, [2]} b'), 0)
     14
@@ -48,6 +48,8 @@ def group_end(source: Source, at: int) -> int:
     flat = _FLAT.match(text, at)
     if flat:
         return flat.end()
+    if text[at : at + 1] not in ("(", "[", "{"):
+        raise error(source, at, f"expected a bracket, found {shown(text, at)}")
     expected: list[str] = []
     opened: list[int] = []
     end = at
