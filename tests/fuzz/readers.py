@@ -7,6 +7,8 @@ import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.bridge import infer_mesh, to_v3_sharding
+from sdybridge.checks import check_module, compare_programs, compare_shardings, open_program, read_sharding
+from sdybridge.cli.check_formats import as_sarif
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, decode_proto_text
 from sdybridge.modules import (
@@ -132,6 +134,26 @@ def _answers(sharding: HloSharding) -> object:
     return str(sharding), repr(sharding), hash(sharding), str(grid), str(named)
 
 
+def _check(text: str, _: bytes, rng: random.Random) -> object:
+    options = {"select": ["ALL"], "target": rng.choice(list(Target))}
+    return list(map(str, check_module(text, **options))), as_sarif(check_module(text))  # type: ignore[arg-type]
+
+
+def _diff(text: str, _: bytes, rng: random.Random) -> object:
+    """With what differs in a few characters."""
+    at = rng.randrange(len(text) + 1)
+    other = text[:at] + rng.choice(("", '"x"', "{}", "?", "2", "[2,4]<=[8]")) + text[at + rng.randrange(9) :]
+    return compare_programs(open_program(text, "a"), open_program(other, "b"))
+
+
+def _compare(text: str, _: bytes, rng: random.Random) -> object:
+    mesh = rng.choice((None, *MESHES))
+    other = rng.choice(("{replicated}", "{manual}", "{devices=[2,4]<=[8]}", '[{"x"}, {}]', text))
+    target = rng.choice(list(Target))
+    one, two = (read_sharding(one, mesh, target=target) for one in (text, other))
+    return compare_shardings(one, two, shape=rng.choice((None, None, (8, 7))), target=target)
+
+
 def _text(read: Callable[[str], object]) -> Callable[[str, bytes, random.Random], object]:
     """A reader of texts without options; what it answers is shown, too."""
     return lambda text, _data, _rng: repr(read(text))
@@ -153,5 +175,9 @@ READERS: dict[str, Reader] = {
     "export_module": Reader(Kind.PROGRAM, _export),
     "import_module": Reader(Kind.PROGRAM, _import),
     "verify_module": Reader(Kind.PROGRAM, _text(lambda text: list(map(str, verify_module(text))))),
+    "check_module": Reader(Kind.PROGRAM, _check),
+    "compare_programs": Reader(Kind.PROGRAM, _diff),
+    "compare_shardings": Reader(Kind.SDY, _compare),
+    "compare_hlo_shardings": Reader(Kind.HLO, _compare),
     "round_trip": Reader(Kind.PROGRAM, _round_trip),
 }

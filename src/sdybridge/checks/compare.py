@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.checks.device_map import DeviceMap, bounds, device_map, devices_of, is_grid
+from sdybridge.checks.device_map import DeviceMap, bounds, device_ids, device_map, devices_of, is_grid
 from sdybridge.checks.form import form_differences
 from sdybridge.errors import VerificationError
 from sdybridge.hlo import OpShardingType
@@ -17,8 +17,13 @@ from sdybridge.target import Target
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sdybridge.checks.reading import Placed
     from sdybridge.hlo import HloSharding
+
+    Flags = NDArray[np.bool_]
 
 _GROUPS = ((OpShardingType.MANUAL, "manual"), (OpShardingType.UNREDUCED, "unreduced"))
 
@@ -120,12 +125,15 @@ def _meaning(a: HloSharding, b: HloSharding, shape: Sequence[int] | None) -> Com
     if not counts:
         words = [] if _where(a) == _where(b) else [f"placement: {_where(a)} in A, {_where(b)} in B"]
         return Comparison(Verdict.DIFFERENT if words else Verdict.SAME_MEANING, tuple(words))
-    devices = next(iter(counts)) or 1
-    first, second = device_map(a, devices), device_map(b, devices)
+    grids = [device_ids(grid) for grid in (a, b) if is_grid(grid)]
+    ids = grids[0]
+    if (ids != grids[-1]).any():
+        return Comparison(Verdict.DIFFERENT, ("devices: others in B",))
+    first, second = device_map(a, ids), device_map(b, ids)
     words = _unlike(first, second)
     if _rank(first) is not None and _rank(second) is not None and _rank(first) != _rank(second):
         return Comparison(Verdict.DIFFERENT, tuple(words), first.devices)
-    changed, receiving = _moves(first, second, shape)
+    changed, receiving = (tuple(ids[found].tolist()) for found in _moves(first, second, shape))
     if not words and not changed:
         return Comparison(Verdict.SAME_MEANING, devices=first.devices)
     return Comparison(Verdict.DIFFERENT, tuple(words), first.devices, changed, receiving)
@@ -173,10 +181,8 @@ def _parts(count: int) -> str:
     return "one piece" if count == 1 else f"{count} parts"
 
 
-def _moves(
-    a: DeviceMap, b: DeviceMap, shape: Sequence[int] | None
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The devices that hold another part, and those of them that need more than they held."""
+def _moves(a: DeviceMap, b: DeviceMap, shape: Sequence[int] | None) -> tuple[Flags, Flags]:
+    """For each device whether it holds another part, and whether it needs more than it held."""
     import numpy as np
 
     rank = len(a.counts or b.counts or ())
@@ -197,4 +203,4 @@ def _moves(
     changed = np.where(empty_a & empty_b, False, differ | (empty_a != empty_b))
     inside = (low_b >= low_a).all(axis=1) & (high_b <= high_a).all(axis=1) & ~empty_a
     receiving = changed & ~empty_b & ~inside
-    return tuple(np.flatnonzero(changed).tolist()), tuple(np.flatnonzero(receiving).tolist())
+    return changed, receiving

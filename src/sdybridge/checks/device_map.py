@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ConversionError
+from sdybridge.errors import ConversionError, VerificationError
 from sdybridge.hlo import MAX_MATERIALIZED_DEVICES, HloSharding, OpShardingType
+from sdybridge.hlo.checks import cropped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,21 +57,38 @@ def is_grid(grid: HloSharding) -> bool:
     return grid.type is _OTHER and grid.num_devices > 1
 
 
-def device_map(grid: HloSharding, devices: int) -> DeviceMap:
+def device_ids(grid: HloSharding) -> Array:
+    """The ids of the devices that a grid is about, in ascending order.
+
+    Raises:
+        ConversionError: There are too many to look at each.
+        VerificationError: One is negative, or stands in the grid twice.
+    """
+    import numpy as np
+
+    count = grid.num_devices
+    if count > MAX_MATERIALIZED_DEVICES:
+        raise ConversionError(f"{count} devices are too many to compare them one by one")
+    if grid.tile_assignment.is_iota:
+        return np.arange(count)
+    ids: Array = np.sort(grid.tile_assignment.array.reshape(-1))
+    wrong = ids[:1] if ids[0] < 0 else ids[1:][ids[1:] == ids[:-1]]
+    if len(wrong):
+        what = "is negative" if wrong[0] < 0 else "is listed more than once"
+        raise VerificationError(f"device {wrong[0]} {what} in {cropped(grid)}", rule="device-id")
+    return ids
+
+
+def device_map(grid: HloSharding, ids: Array) -> DeviceMap:
     """The map of a sharding over a device grid.
 
     Args:
         grid: The sharding of one tensor.
-        devices: How many devices there are; a grid has its own number.
-
-    Raises:
-        ConversionError: There are too many devices to look at each.
-        VerificationError: The device list of the grid is no permutation.
+        ids: All devices, in ascending order; a grid is about these.
     """
     import numpy as np
 
-    if devices > MAX_MATERIALIZED_DEVICES:
-        raise ConversionError(f"{devices} devices are too many to compare them one by one")
+    devices = len(ids)
     nothing = np.zeros(devices, dtype=np.int64)
     groups = dict.fromkeys(_GROUPS, nothing)
     holds = np.ones(devices, dtype=bool)
@@ -78,13 +96,13 @@ def device_map(grid: HloSharding, devices: int) -> DeviceMap:
         if grid.type in _GROUPS:
             groups[grid.type] = np.arange(devices)
         if grid.type is OpShardingType.MAXIMAL:
-            holds = np.arange(devices) == grid.unique_device
+            holds = ids == grid.unique_device
         unknown = grid.type if grid.type is OpShardingType.UNKNOWN else None
         return DeviceMap(None, np.zeros((devices, 0), dtype=np.int64), holds, groups, unknown)
     array = grid.tile_assignment.array
     rank = grid.data_rank
     position = np.empty(devices, dtype=np.int64)
-    position[array.reshape(-1)] = np.arange(devices)
+    position[np.searchsorted(ids, array.reshape(-1))] = np.arange(devices)
     index = np.unravel_index(position, array.shape)
     types = grid.subgroup_types or (OpShardingType.REPLICATED,) * grid.replicate_on_last_tile_dim
     for kind in _GROUPS:

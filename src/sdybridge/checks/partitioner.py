@@ -161,4 +161,7 @@ def _exported(one: Annotation) -> HloSharding | None:
 
 def _agree(one: Annotation, beside: HloSharding) -> bool:
     exported = _exported(one)
-    return exported is None or same_meaning(exported, beside)
+    try:
+        return exported is None or same_meaning(exported, beside)
+    except SdyBridgeError:
+        return True  # a grid that is wrong in itself, which is reported, or one too large to tell

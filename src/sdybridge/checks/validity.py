@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import resolve_mesh
+from sdybridge.checks.device_map import device_ids
 from sdybridge.checks.program import Place, Problem
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType
@@ -109,6 +110,17 @@ def _misfit(program: Program, one: Annotation) -> Problem | None:
     return None
 
 
+def _verify_device_list(sharding: HloSharding) -> None:
+    """That each device is listed once.
+
+    Raises:
+        VerificationError: One is negative, or listed twice.
+    """
+    grid = sharding.v3_to_v2_sharding()
+    if grid.type is OpShardingType.OTHER and not grid.tile_assignment.is_iota:
+        device_ids(grid)
+
+
 def _verify_hlo(sharding: HloSharding, one: Annotation, partitions: int | None) -> None:
     """The rules of an HLO sharding on one value.
 
@@ -123,6 +135,7 @@ def _verify_hlo(sharding: HloSharding, one: Annotation, partitions: int | None) 
                 rule="sharding-rank",
                 help=f"give it {count(rank, 'dimension')} before those of replicas and subgroups",
             )
+        _verify_device_list(sharding)
     if partitions is None or partitions < 2:
         return
     if sharding.type is OpShardingType.OTHER and sharding.num_devices > partitions:

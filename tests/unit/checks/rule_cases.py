@@ -143,7 +143,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
          root("{{replicated}, {replicated}}", "(f32[8], f32[8])"), root("{replicated}", "(f32[8], f32[8])")],
     ),
     "SB106": (
-        [grid("{devices=[2,2]<=[16]}"), grid("{devices=[2,2]0,1,2}"), root("{devices=[2,2]<=[16]}"),
+        [grid("{devices=[2,2]<=[16]}"), grid("{devices=[2,2]0,1,2}"), grid("{devices=[2,2]0,1,2,2}"), root("{devices=[2,1]0,-1}"), root("{devices=[2,2]<=[16]}"),
          grid("{devices=[4,2]<=[8]}", module="mhlo.num_partitions = 4 : i32"),
          'sdy.mesh @m = <["x"=2], device_ids=[0, 1, 2]>\n', root("{maximal device=9}", header=", num_partitions=4"),
          root("{devices=[4,2]<=[8]}", header=", num_partitions=4")],

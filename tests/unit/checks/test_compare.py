@@ -48,6 +48,7 @@ def compared(a: str, b: str, mesh: str = MESH, shape: tuple[int, ...] | None = N
         ("{devices=[2,4]<=[8]}", "{devices=[2,2]<=[4]}", OTHER, ["devices: 8 in A, 4 in B"]),
         ("{maximal device=1}", "{maximal device=2}", OTHER,
          ["placement: on device 1 alone in A, on device 2 alone in B"]),
+        ("{devices=[2]4,6}", "{devices=[2]4,5}", OTHER, ["devices: others in B"]),
         ("{manual}", "{unreduced}", OTHER, ["placement: manual in A, unreduced in B"]),
         ("{unknown}", "{devices=[2]<=[2]}", OTHER, ["placement: left to XLA in A ({unknown})",
                                                    "dimension 0: one piece in A, 2 parts in B"]),
@@ -72,6 +73,8 @@ def test_verdict(a: str, b: str, verdict: Verdict, differences: list[str] | None
 @pytest.mark.parametrize(
     ("a", "b", "shape", "changed", "receiving"),
     [
+        # some of the devices
+        ("{devices=[2]4,6}", "{devices=[2]6,4}", None, [4, 6], [4, 6]),
         # half of what it held, or the other half
         ("{devices=[2,1,2]<=[4] last_tile_dim_replicate}", "{devices=[4,1]<=[4]}", None, [0, 1, 2, 3], []),
         ("{devices=[2]<=[2]}", "{devices=[2]1,0}", None, [0, 1], [0, 1]),
@@ -90,6 +93,12 @@ def test_devices(
 ) -> None:
     found = compared(a, b, shape=shape)
     assert (list(found.changed), list(found.receiving)) == (changed, receiving)
+
+
+@pytest.mark.parametrize("ids", ["-8,1", "3,3"])
+def test_wrong_device_lists(ids: str) -> None:
+    with pytest.raises(VerificationError, match=r"device -?\d (is negative|is listed more than once) in"):
+        compared(f"{{devices=[2]{ids}}}", "{devices=[2]0,1}")
 
 
 def test_a_shape_of_another_rank() -> None:
