@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from sdybridge.checks.program import Problem
+from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType
 from sdybridge.modules.annotations import Annotation, shard_counts
 from sdybridge.modules.element_types import byte_size
-from sdybridge.sdy import TensorShardingAttr
+from sdybridge.sdy import TensorShardingAttr, verify_sharding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,13 +27,29 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def check(program: Program) -> Iterator[Problem]:
     """All rules about single annotations, and unsharded results."""
     seen: set[tuple[object, ...]] = set()
+    valid: dict[tuple[object, ...], bool] = {}
     for one in program.annotations:
+        key = one.sharding, one.mesh
+        if key not in valid:
+            valid[key] = _is_valid(one)
+        if not valid[key]:
+            continue  # which is reported
         for rule in _RULES:
             problem = rule(program, one)
             if problem and (problem.code, problem.place.key, problem.message) not in seen:
                 seen.add((problem.code, problem.place.key, problem.message))
                 yield problem
     yield from _unsharded(program)
+
+
+def _is_valid(one: Annotation) -> bool:
+    if not isinstance(one.sharding, TensorShardingAttr) or one.mesh is None:
+        return True
+    try:
+        verify_sharding(one.sharding, one.mesh)
+    except SdyBridgeError:
+        return False
+    return True
 
 
 def _unsharded(program: Program) -> Iterator[Problem]:

@@ -55,6 +55,9 @@ _CODES: Mapping[str, str] = {
 }  # fmt: skip
 """The codes of the rules that errors name; all others are SB101."""
 
+_HELP: Mapping[str, str] = {"SB103": "`sdybridge rename-axes` gives axes new names, everywhere in a program"}
+"""What to do where the error does not say."""
+
 _OTHER_COUNT = re.compile(r"has \d+ devices?, but")
 """What all errors about a grid or mesh that counts other devices than it has say, also those of parsers."""
 
@@ -72,7 +75,8 @@ def code_of(error: SdyBridgeError) -> str:
 
 def as_problem(error: SdyBridgeError) -> Problem:
     """What an error says, as a problem."""
-    return Problem(code_of(error), error.message, Place(error.span, ""), error.notes, error.help)
+    code = code_of(error)
+    return Problem(code, error.message, Place(error.span, ""), error.notes, error.help or _HELP.get(code))
 
 
 def check(program: Program) -> Iterator[Problem]:
@@ -97,7 +101,8 @@ def _misfit(program: Program, one: Annotation) -> Problem | None:
             rank = len(one.shape.dims) if one.shape and not mesh.is_maximal else None
             verify_sharding(one.sharding, mesh, rank=rank, manual_axes=one.manual_axes)
     except SdyBridgeError as error:
-        code, help_ = code_of(error), error.help
+        code = code_of(error)
+        help_ = error.help or _HELP.get(code)
         notes = (*error.notes, f"on {one.name} ({one.opcode}, {one.shape or 'no tensor'})")
         if code == "SB102":
             kept = ", ".join(f"@{name}" for name in program.meshes) or "none"

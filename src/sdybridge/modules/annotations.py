@@ -78,7 +78,7 @@ class Annotation:
 
 
 def shard_counts(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple[int, ...] | None:
-    """Into how many parts each dimension is split; None if the mesh lacks an axis.
+    """Into how many parts each dimension is split; None if the mesh lacks an axis, or a part is of none.
 
     >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
     >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}, {}]>')
@@ -93,5 +93,7 @@ def shard_counts(sharding: TensorShardingAttr, mesh: MeshAttr) -> tuple[int, ...
             if ref.name not in sizes:
                 return None
             count *= ref.sub_axis_info.size if ref.sub_axis_info else sizes[ref.name]
+        if count < 1:
+            return None
         counts.append(count)
     return tuple(counts)

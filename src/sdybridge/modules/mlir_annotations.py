@@ -199,11 +199,10 @@ class MlirProgram:
         """The names and shapes of the results."""
         types = result_types(operation, self.tree.aliases)
         shapes = [None if text is None else tensor_shape(text) for text in types or []]
-        names = [
-            name if count == 1 else f"{name}#{i}" for name, count in operation.results for i in range(count)
-        ]
-        if len(names) != len(shapes):
-            names = [f"{operation.full_name} result {i}" for i in range(len(shapes))]
+        results = operation.results
+        names = [f"{operation.full_name} result {i}" for i in range(len(shapes))]
+        if sum(count for _, count in results) == len(shapes):
+            names = [name if count == 1 else f"{name}#{i}" for name, count in results for i in range(count)]
         return [*zip(names, shapes, strict=True)] or [(operation.full_name, None)]
 
     def _annotations(

@@ -148,3 +148,9 @@ def test_the_rules_of_errors_exist() -> None:
         "single-device-tiling", "device-count",
     }  # fmt: skip
     assert set(validity._CODES.values()) <= set(CHECKS)
+
+
+def test_layouts_of_invalid_shardings_are_not_looked_at() -> None:
+    """A part of no devices cuts a dimension into no parts."""
+    text = TWO.replace('"y"', '"x":(1)0')
+    assert codes(text, select=["ALL"]) == ["SB401", "SB506", "SB101"]

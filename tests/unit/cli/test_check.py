@@ -52,7 +52,8 @@ def test_findings_and_summary(bad: str) -> None:
         '  %0 = sdy.sharding_constraint %a <@mesh, [{"y"}, {}]> : tensor<7x8xf32>\n'
         "                                            ^~~\n"
         'note: its axes are "x"\n'
-        "note: in sdy.sharding_constraint at 3:3\n\n"
+        "note: in sdy.sharding_constraint at 3:3\n"
+        "help: `sdybridge rename-axes` gives axes new names, everywhere in a program\n\n"
         "1 error, 1 info in 1 of 1 file\n"
         "  SB103  error  unknown-axis  1\n"
         "  SB401  info   uneven-parts  1\n"
@@ -119,7 +120,8 @@ class TestFormats:
         assert report["findings"][1] == {
             "file": bad, "line": 3, "column": 45, "end_column": 48, "where": "", "code": "SB103",
             "rule": "unknown-axis", "severity": "error", "message": 'the mesh has no axis named "y"',
-            "notes": ['its axes are "x"', "in sdy.sharding_constraint at 3:3"], "help": None,
+            "notes": ['its axes are "x"', "in sdy.sharding_constraint at 3:3"],
+            "help": "`sdybridge rename-axes` gives axes new names, everywhere in a program",
         }  # fmt: skip
 
     def test_github(self) -> None:
@@ -127,6 +129,7 @@ class TestFormats:
         assert lines[1] == (
             "::error file=<stdin>,line=3,col=45,endColumn=48,title=SB103 unknown-axis::"
             'the mesh has no axis named "y"%0Aits axes are "x"%0Ain sdy.sharding_constraint at 3:3'
+            "%0Ahelp: `sdybridge rename-axes` gives axes new names, everywhere in a program"
         )
         assert lines[0].startswith("::notice file=<stdin>,line=2,")
 

@@ -210,3 +210,10 @@ def test_manual_axes_are_those_of_the_computations_around() -> None:
     )
     found = [(one.name, one.manual_axes) for one in MlirProgram(Source(text)).annotations()]
     assert found == [("%a", ()), ("%0", ()), ("%1", ("x",)), ("%2", ())]
+
+
+def test_a_number_of_results_that_no_operation_has() -> None:
+    (one,) = MlirProgram(
+        Source('%0:999999999 = a.b(%x) {mhlo.sharding = "{replicated}"} : (i32) -> (i32)')
+    ).annotations()
+    assert (one.name, one.shape) == ("a.b", None)
