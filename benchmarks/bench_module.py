@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 SPEED = Ratio(25)
 IMPORT_SPEED = Ratio(15)
+MANUAL_SPEED = Ratio(4)
 MEMORY = AtMost(4)
 
 
 def run(effort: Effort) -> Iterator[Table]:
-    """The program as JAX lowers it, the way back, and as it is after propagation."""
+    """The program as JAX lowers it, the way back, with manual computations, and after propagation."""
     step = programs.training_step(effort.layers)
     text = step.read_text(encoding="utf-8")
     exported = sdybridge.export_module(text)
@@ -36,6 +37,13 @@ def run(effort: Effort) -> Iterator[Table]:
     title = f"The same program imported again: {Unit.BYTES.show(len(exported.text))}"
     rows = warm(sdybridge.import_module, exported.text, effort, goal=IMPORT_SPEED)
     yield Table(f"{title}; warm", "parse+print", rows, "the mesh is inferred; jaxlib converts nothing here")
+    text = programs.manual_step(max(1, effort.layers // 2)).read_text(encoding="utf-8")
+    count = sdybridge.export_module(text).operations["sdy.manual_computation"]
+    title = f"Whole program with {count} manual computations: {Unit.BYTES.show(len(text))}"
+    rows = warm(sdybridge.export_module, text, effort, goal=MANUAL_SPEED)
+    yield Table(
+        f"{title}; warm", "parse+print", rows, "each becomes a function; jaxlib converts nothing here"
+    )
     if effort.propagated_layers:
         text = programs.propagated_step(effort.propagated_layers).read_text(encoding="utf-8")
         sites = sdybridge.export_module(text).sites

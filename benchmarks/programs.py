@@ -27,6 +27,12 @@ def training_step(layers: int) -> Path:
     )
 
 
+def manual_step(layers: int) -> Path:
+    """The same step with a manual computation in each layer, forward and backward."""
+    arguments = [str(_GENERATOR), "--layers", str(layers), "--devices", str(DEVICES), "--manual-mlp"]
+    return _cached(f"manual-{layers}-{_fingerprint()}.mlir", lambda: run_python(*arguments).output)
+
+
 def propagated_step(layers: int) -> Path:
     """The same step as it enters XLA's export, after propagation: a sharding on nearly every operation."""
     return _cached(f"propagated-{layers}-{_fingerprint()}.mlir", lambda: _propagate(layers))

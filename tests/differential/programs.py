@@ -374,3 +374,43 @@ def manual_axes(on: Layout) -> Lowered:
         body, mesh=on.mesh, in_specs=P("x", None), out_specs=P("x", None), axis_names={"x"}, check_vma=False
     )
     return jax.jit(f), (on.array((1024, 64 * on.mesh.shape["y"]), "x", "z"),)
+
+
+@program("x", "y", is_manual=True)
+def manual_layers(on: Layout) -> Lowered:
+    """A loop over layers, each of them manual over one axis, with functions called in and out of them."""
+
+    def layer(a: Any, w: Any) -> Any:
+        return jax.nn.relu(lax.psum(jax.nn.silu(a @ w), "x")), jnp.argmax(a, axis=1)
+
+    def body(a: Any, w: Any) -> Any:
+        specs = (P(None, "x"), P("x", None)), (P(None, None), P(None))
+        step = jax.shard_map(
+            layer, mesh=on.mesh, in_specs=specs[0], out_specs=specs[1], axis_names={"x"}, check_vma=False
+        )
+        new, best = step(a, w)
+        return on.pin(jax.nn.relu(new - 0.1), None, "y"), best
+
+    weights = on.array((3, 64, 64), None, "x", None)
+    return jax.jit(lambda a, w: lax.scan(body, a, w)), (on.array((32, 64), "y", None), weights)
+
+
+@program("data", "tensor")
+def attention(on: Layout) -> Lowered:
+    """Causal attention with heads spread over an axis, forward and backward."""
+    heads, size = 8, 16
+
+    def loss(w: Any, x: Any) -> Any:
+        def split(name: str) -> Any:
+            return on.pin((x @ w[name]).reshape(*x.shape[:2], heads, size), "data", None, "tensor", None)
+
+        query, key, value = split("query"), split("key"), split("value")
+        scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / size**0.5
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e9)
+        mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, axis=-1), value)
+        return jnp.mean((mixed.reshape(*x.shape[:2], heads * size) @ w["out"] - x) ** 2)
+
+    width = heads * size
+    weights = {name: on.array((width, width), None, "tensor") for name in ("query", "key", "value")}
+    weights["out"] = on.array((width, width), "tensor", None)
+    return jax.jit(jax.value_and_grad(loss)), (weights, on.array((8, 32, width), "data", None, None))

@@ -1,4 +1,7 @@
-"""Exported JAX programs run under XLA on eight devices, and compute what the originals compute."""
+"""Exported JAX programs run under XLA on eight devices, and compute what the originals compute.
+
+So do those that are exported and imported again: GSPMD programs, which then run with Shardy.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import pytest
 from tests.differential.oracle.isolation import run_isolated
 from tests.differential.programs import PROGRAMS
 
-from sdybridge.modules import ConstraintForm, export_module
+from sdybridge.modules import ConstraintForm, export_module, import_module
 
 DEVICES = 8
 NAMES = (
@@ -24,7 +27,12 @@ NAMES = (
     "constants",
     "convolutions",
     "indexing",
+    "attention",
+    "manual_collectives",
+    "manual_axes",
+    "manual_layers",
 )
+THERE_AND_BACK = frozenset({"mlp_step", "scanned_layers", "several_results", "control_flow"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,13 +57,18 @@ def test_same_results(name: str) -> None:
     original = PROGRAMS[name].text(DEVICES)
     exported = export_module(original, constraints=ConstraintForm.CUSTOM_CALL).text
     assert not is_shardy(exported)
-    before, after = run_isolated(compile_and_run, [original, exported], preload=("jax",))
-    assert before.parameter_shardings == after.parameter_shardings
+    texts = [original, exported]
+    if name in THERE_AND_BACK:
+        texts.append(import_module(exported).text)
+        assert is_shardy(texts[-1])
+    before, after, *back = run_isolated(compile_and_run, texts, preload=("jax",))
     assert any("devices=" in sharding for sharding in after.parameter_shardings)
     for declared, *found in zip(after.declared, before.output_shardings, after.output_shardings, strict=True):
         assert declared is None or found == [declared] * 2
-    for x, y in zip(before.outputs, after.outputs, strict=True):
-        np.testing.assert_allclose(x, y, rtol=2e-3, atol=2e-4)
+    for run in (after, *back):
+        assert run.parameter_shardings == before.parameter_shardings
+        for x, y in zip(before.outputs, run.outputs, strict=True):
+            np.testing.assert_allclose(x, y, rtol=2e-3, atol=2e-4)
 
 
 def compile_and_run(text: str) -> Run:

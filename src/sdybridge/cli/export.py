@@ -97,8 +97,8 @@ def command(
         summary = as_json(result, source, seconds, added_replicated=result.added)
         click.echo(json.dumps(summary, indent=2), err=True)
     elif not quiet:
-        operations = plural(result.added, "control-flow operation")
-        details = [f"added:     {{replicated}} on {operations}"] if result.added else []
+        operations = plural(result.added, "operation")
+        details = [f"added:     a replicated sharding on {operations}"] if result.added else []
         opened = 0 if result.proto is not None else source.text.count("{") - source.text.count("}")
         if opened:
             details.append(f"warning:   {plural(abs(opened), 'brace')} without a partner; was the file cut?")

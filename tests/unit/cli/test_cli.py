@@ -285,7 +285,7 @@ def test_export(program: Path) -> None:
     assert re.fullmatch(rf"{program}: 2 sites, 2 distinct shardings, 1 mesh, \d+\.\d ms", summary[0])
     assert summary[1:] == [
         "  rewritten: 1 sdy.mesh, 1 sdy.reshard",
-        "  added:     {replicated} on 1 control-flow operation",
+        "  added:     a replicated sharding on 1 operation",
         (
             "  lost:      openness   at      1: open dimensions (`?`) read as closed: "
             "propagation may no longer shard them"
