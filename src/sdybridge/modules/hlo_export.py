@@ -66,13 +66,16 @@ class HloExport:
         changes: dict[str, str | None] = {}
         if not self._keep_carriers:
             changes = {key: None for key in _OWN if key in attributes}
-        carrier = site.carrier(SHARDING) if SHARDING in attributes else None
-        if carrier is None:
+        text = attributes.get(SHARDING)
+        if text is None:
             return Edit(attributes=changes) if changes else None
         index = site.tuple_index
-        key = (carrier.text, site.shape, index)
+        key = (text, site.shape, index)
         known = self._known.get(key)
         if known is None:
+            carrier = site.carrier(SHARDING)
+            if carrier is None:
+                return None  # it was there a moment ago
             known = self._known[key] = self._convert(site, carrier, index)
         known[1].count += 1
         return Edit(keeps_sharding=False, sharding=known[0], attributes=changes)

@@ -85,6 +85,7 @@ class HloText(HloProgram):
     def __init__(self, source: Source) -> None:
         self.source = source
         self.text = source.text
+        self._decoded: dict[str, str] = {}  # each distinct value of a frontend attribute, too
         self._parsed: dict[str, HloSharding] = {}  # each distinct sharding is parsed once
         self._last_entry: Computation | None = None
         start = skip_trivia(source.text, 0)
@@ -127,6 +128,18 @@ class HloText(HloProgram):
             if found
             else {}
         )
+
+    def decoded(self, value: Span) -> str:
+        """What the value of a frontend attribute stands for.
+
+        Raises:
+            ParseError: It has an unknown escape.
+        """
+        literal = self.text[value.start : value.end]
+        known = self._decoded.get(literal)
+        if known is None:
+            known = self._decoded[literal] = decode(self.source, value)
+        return known
 
     def carrier(self, key: str) -> Carrier | None:
         """The Shardy attribute of the module under `key`."""

@@ -33,7 +33,7 @@ _UNKNOWN = -2
 class TextSite(HloSite):
     """One instruction of HLO text."""
 
-    __slots__ = ("_attributes", "_head", "_program", "_sharding_at", "start")
+    __slots__ = ("_attributes", "_entries", "_head", "_program", "_sharding_at", "start")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class TextSite(HloSite):
         self.start = start
         self._sharding_at = sharding_at  # where its value is; -1 for none
         self._head: Head | None = None
+        self._entries: dict[str, Span] | None = None
         self._attributes: tuple[list[HloAttribute], int] | None = None
 
     def keep(self, head: Head, attributes: list[HloAttribute], end: int) -> None:
@@ -186,15 +187,16 @@ class TextSite(HloSite):
     @property
     def entries(self) -> dict[str, Span]:
         """Where the value of each of its frontend attributes stands."""
-        found = self.attribute("frontend_attributes")
-        if not found:
-            return {}
-        return {entry.key: entry.value for entry in read_entries(self._program.source, found.value.start)[0]}
+        if self._entries is None:
+            found = self.attribute("frontend_attributes")
+            entries = read_entries(self._program.source, found.value.start)[0] if found else ()
+            self._entries = {entry.key: entry.value for entry in entries}
+        return self._entries
 
     @property
     def frontend_attributes(self) -> Mapping[str, str]:
         """Its frontend attributes."""
-        return {key: decode(self._program.source, value) for key, value in self.entries.items()}
+        return {key: self._program.decoded(value) for key, value in self.entries.items()}
 
     def carrier(self, key: str) -> Carrier | None:
         """The Shardy attribute under `key`."""
