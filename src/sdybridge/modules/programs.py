@@ -48,11 +48,21 @@ def is_hlo_text(text: str) -> bool:
     return _HLO.match(text) is not None
 
 
-def read_hlo(data: str | bytes, name: str) -> HloProgram | None:
-    """The HLO program that `data` holds; None if it is text of another kind.
+def read_hlo(data: str | bytes, name: str = "<program>") -> HloProgram | None:
+    r"""The HLO program that `data` holds; None if it is text of another kind.
+
+    Args:
+        data: HLO text, or the bytes of an `HloModuleProto`, `HloProto` or `HloSnapshot`.
+        name: What errors call it.
 
     Raises:
         ProtoError: The bytes are no HLO proto.
+
+    Example:
+        >>> text = "HloModule m\nENTRY e {\n  ROOT a = f32[8] parameter(0), sharding={devices=[2]<=[2]}\n}"
+        >>> program = read_hlo(text)
+        >>> [(site.name, site.opcode, site.shape, str(site.sharding)) for site in program.sites()]
+        [('a', 'parameter', 'f32[8]', '{devices=[2]<=[2]}')]
     """
     if isinstance(data, bytes):
         if is_proto(data):

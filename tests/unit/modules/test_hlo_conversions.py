@@ -85,6 +85,26 @@ def test_export_keeps_the_meshes_of_other_carriers() -> None:
     assert MESHES in export_module(text).text
 
 
+@pytest.mark.parametrize(
+    ("meshes", "carrier"),
+    [
+        (r'"{mesh = #sdy.mesh<[\22x\22=4, \22y\22=2]>}"', r'"#sdy.sharding<@mesh, [{\22x\22}, {}]>"'),
+        (r'"{mesh = #sdy.mesh<[\"x\"=4, \"y\"=2]>}"', r'"#sdy.sharding<@mesh, [{\\22x\\22}, {}]>"'),
+        (
+            r'"\"{mesh = #sdy.mesh<[\\\"x\\\"=4, \\\"y\\\"=2]>}\""',
+            r'"#sdy.sharding<@mesh, [{\\\"x\\\"}, {}]>"',
+        ),
+    ],
+)
+def test_levels_of_escapes(meshes: str, carrier: str) -> None:
+    """C14: tools that copy one string into another escape it once more."""
+    text = module(
+        f"a = f32[8,4] parameter(0), frontend_attributes={{xla.sdy.sharding={carrier}}}",
+        header=f"{HEADER}, frontend_attributes={{xla.sdy.meshes={meshes}}}",
+    )
+    assert export_module(text).text == module(f"a = f32[8,4] parameter(0), {ROWS}")
+
+
 def test_export_on_a_mesh_that_is_given() -> None:
     text = module(f"a = f32[8,4] parameter(0), frontend_attributes={{{CARRIER}}}")
     for mesh in (MESH, {"mesh": MESH}):
