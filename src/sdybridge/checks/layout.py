@@ -27,16 +27,17 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def check(program: Program) -> Iterator[Problem]:
     """All rules about single annotations, and unsharded results."""
     seen: set[tuple[object, ...]] = set()
-    valid: dict[tuple[object, ...], bool] = {}
+    good: set[tuple[object, ...]] = set()
     for one in program.annotations:
-        key = one.sharding, one.mesh
-        if key not in valid:
-            valid[key] = _is_valid(one)
-        if not valid[key]:
-            continue  # which is reported
-        for rule in _RULES:
-            problem = rule(program, one)
-            if problem and (problem.code, problem.place.key, problem.message) not in seen:
+        key = id(one.sharding), one.mesh, one.shape, one.manual_axes, one.opcode
+        if key in good:
+            continue
+        # Of invalid shardings, which are reported, nothing else is said.
+        problems = [rule(program, one) for rule in _RULES] if _is_valid(one) else []
+        if not any(problems):
+            good.add(key)
+        for problem in filter(None, problems):
+            if (problem.code, problem.place.key, problem.message) not in seen:
                 seen.add((problem.code, problem.place.key, problem.message))
                 yield problem
     yield from _unsharded(program)

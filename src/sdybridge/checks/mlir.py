@@ -44,9 +44,18 @@ class MlirText(Program):
         self.annotations = tuple(program.annotations())
         self.meshes = program.meshes
         self.num_partitions = program.num_partitions
-        self.inputs = program.inputs()
-        self.outputs = program.outputs()
+        self._program = program
         self.errors += [error for carrier, error in others if carrier != SDY]  # those are verified already
+
+    @functools.cached_property
+    def inputs(self) -> list[Annotation]:  # type: ignore[override]
+        """The arguments of the main function."""
+        return self._program.inputs()
+
+    @functools.cached_property
+    def outputs(self) -> list[Annotation]:  # type: ignore[override]
+        """The results of the main function."""
+        return self._program.outputs()
 
     def place(self, annotation: Annotation) -> Place:
         """Where a sharding stands."""
@@ -126,8 +135,10 @@ class MlirText(Program):
 
     def unsharded_results(self) -> Iterator[tuple[str, Place, Annotation]]:
         """The results of the main function without sharding whose value has an HLO sharding."""
+        if not self._gspmd:
+            return
         open_results = [(i, one) for i, one in enumerate(self.outputs) if one.sharding is None]
-        if not open_results or not self._gspmd:
+        if not open_results:
             return
         scope = open_results[0][1].scope
         returned: list[str] = []

@@ -46,7 +46,7 @@ def _mixed(program: Program) -> Iterator[Problem]:
     shardy = [found["shardy"] for found in by_value.values() if "shardy" in found]
     gspmd = [found["gspmd"] for found in by_value.values() if "shardy" not in found]
     if not isinstance(program, MlirText):  # XLA writes HLO shardings at results, next to Shardy's calls
-        gspmd = [one for one in gspmd if one.opcode == "parameter" or one.offset in program.sharding_calls]
+        gspmd = [one for one in gspmd if one.opcode == "parameter" or _is_sharding_call(program, one)]
     if not shardy or not gspmd:
         return
     if not isinstance(program, MlirText):
@@ -94,7 +94,11 @@ def _turns_shardy_off(program: Program, one: Annotation) -> bool:
     """
     if one.opcode == "argument":
         return one.scope != "main"
-    return one.opcode == "result" or one.offset in program.sharding_calls
+    return one.opcode == "result" or _is_sharding_call(program, one)
+
+
+def _is_sharding_call(program: Program, one: Annotation) -> bool:
+    return one.opcode.endswith(("custom_call", "custom-call")) and one.offset in program.sharding_calls
 
 
 def _values(found: Sequence[Annotation]) -> str:
@@ -133,9 +137,15 @@ def _carriers(program: Program) -> Iterator[Problem]:
     plain = {
         (one.scope, one.opcode, one.name): one for one in program.annotations if one.carrier in (MHLO, HLO)
     }
+    alike: set[tuple[object, ...]] = set()
     for one in carried:
         beside = plain.get((one.scope, one.opcode, one.name))
-        if beside and isinstance(beside.sharding, HloSharding) and not _agree(one, beside.sharding):
+        if beside is None or not isinstance(beside.sharding, HloSharding):
+            continue
+        key = id(one.sharding), one.mesh, one.manual_axes, id(beside.sharding)
+        if key in alike or _agree(one, beside.sharding):
+            alike.add(key)
+        else:
             yield Problem(
                 "SB204",
                 f"the Shardy sharding and the HLO sharding of {one.name} place it differently",

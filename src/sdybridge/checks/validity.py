@@ -84,9 +84,13 @@ def check(program: Program) -> Iterator[Problem]:
     for error in program.errors:
         yield as_problem(error)
     seen: set[tuple[object, ...]] = set()
+    good: set[tuple[object, ...]] = set()
     for one in program.annotations:
-        problem = _misfit(program, one)
-        if problem and (problem.place.key, problem.message) not in seen:
+        key = one.carrier, id(one.sharding), one.mesh, one.shape, one.manual_axes
+        problem = None if key in good else _misfit(program, one)
+        if problem is None:
+            good.add(key)
+        elif (problem.place.key, problem.message) not in seen:
             seen.add((problem.place.key, problem.message))
             yield problem
 
