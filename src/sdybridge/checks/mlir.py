@@ -9,10 +9,13 @@ from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem,
 from sdybridge.errors import ParseError
 from sdybridge.modules.annotations import CARRIER, MHLO, SDY
 from sdybridge.modules.attributes import attribute_end
+from sdybridge.modules.checker import Checker
+from sdybridge.modules.hlo_attribute import element_span
 from sdybridge.modules.lexer import symbol_name, unescape
 from sdybridge.modules.mlir_annotations import FRONTEND_ATTRIBUTES, MlirProgram
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.verify import verify_operations
+from sdybridge.sdy import TensorShardingPerValueAttr
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ class MlirText(Program):
         self.options = options
         self.tree = parse_operations(source)
         self.errors = verify_operations(self.tree, options.target)
+        self._checker = Checker(self.tree, options.target)
         others: list[tuple[str, SdyBridgeError]] = []
         program = MlirProgram(source, options.target, tree=self.tree, errors=others)
         self.annotations = tuple(program.annotations())
@@ -57,13 +61,28 @@ class MlirText(Program):
         """The results of the main function."""
         return self._program.outputs()
 
+    @functools.cached_property
+    def _in_lists(self) -> dict[int, list[Annotation]]:
+        """The annotations that one list or tuple holds, by where that stands."""
+        found: dict[int, list[Annotation]] = {}
+        for one in self.annotations:
+            found.setdefault(one.offset, []).append(one)
+        return {offset: several for offset, several in found.items() if len(several) > 1}
+
     def place(self, annotation: Annotation) -> Place:
-        """Where a sharding stands."""
-        start = annotation.offset
+        """Where a sharding stands, in a list or tuple the one sharding."""
+        start, text = annotation.offset, self.source.text
         try:
-            return Place(Span(start, attribute_end(self.source.text, start)), annotation.name)
+            span = Span(start, attribute_end(text, start))
         except ParseError:
             return Place(Span(start, start + 1), annotation.name)
+        several = self._in_lists.get(start, [])
+        index = next((i for i, one in enumerate(several) if one is annotation), 0)
+        if several and annotation.carrier == SDY:
+            span = self._checker.place_of(start, TensorShardingPerValueAttr, ("shardings", index))
+        elif several and annotation.carrier == MHLO and text.startswith('"', start):
+            span = element_span(text[start : span.end], index).shifted(start)
+        return Place(span, annotation.name)
 
     def calls(self) -> Iterator[Call]:
         """The calls of GSPMD's targets."""

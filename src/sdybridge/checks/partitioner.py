@@ -66,7 +66,7 @@ def _mixed(program: Program) -> Iterator[Problem]:
         message = "GSPMD and Shardy annotations are mixed: XLA will use GSPMD"
         rule = (
             "an HLO sharding on a result, on a call of @Sharding, or on an argument of another function than "
-            "@main makes XLA's front end turn Shardy off, with a warning in the log only"
+            "@main makes XLA turn Shardy off; its log has a warning"
         )
         help_ = "`sdybridge import` makes all of them Shardy shardings, `sdybridge export` HLO shardings"
     else:
