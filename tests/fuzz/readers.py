@@ -34,7 +34,11 @@ from sdybridge.sdy import (
     parse_attribute,
     parse_mesh_dictionary,
 )
+from sdybridge.source import Source
 from sdybridge.target import Target
+from sdybridge.view import draw, explain
+from sdybridge.view.messages import find_shardings
+from sdybridge.view.sites import all_shardings
 
 if TYPE_CHECKING:
     import random
@@ -159,6 +163,21 @@ def _text(read: Callable[[str], object]) -> Callable[[str, bytes, random.Random]
     return lambda text, _data, _rng: repr(read(text))
 
 
+def _explain(text: str, _: bytes, rng: random.Random) -> object:
+    mesh = rng.choice((None, *MESHES))
+    shape = rng.choice((None, "f32[8,8]", "7,3", "f32[16]"))
+    target = rng.choice(list(Target))
+    explained = explain(text, rng.choice((None, text)), mesh=mesh, shape=shape, target=target)
+    drawing = draw(text, mesh=mesh, shape=shape, target=target)
+    drawn = drawing.to_text(width=rng.randint(20, 120), height=rng.randint(5, 60))
+    return str(explained), explained.to_dict(), drawn, drawing.to_svg()
+
+
+def _found(text: str, _: bytes, rng: random.Random) -> object:
+    target = rng.choice(list(Target))
+    return find_shardings(Source(text), target), all_shardings(Source(text), target)
+
+
 READERS: dict[str, Reader] = {
     "parse_attribute": Reader(Kind.SDY, _text(parse_attribute)),
     "TensorShardingAttr": Reader(Kind.SDY, _text(TensorShardingAttr.from_string)),
@@ -180,4 +199,7 @@ READERS: dict[str, Reader] = {
     "compare_shardings": Reader(Kind.SDY, _compare),
     "compare_hlo_shardings": Reader(Kind.HLO, _compare),
     "round_trip": Reader(Kind.PROGRAM, _round_trip),
+    "explain (Shardy)": Reader(Kind.SDY, _explain),
+    "explain (HLO)": Reader(Kind.HLO, _explain),
+    "all_shardings": Reader(Kind.PROGRAM, _found),
 }

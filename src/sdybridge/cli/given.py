@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.options import MeshType, Names
-from sdybridge.cli.terminal import read_text
+from sdybridge.cli.terminal import read_program, read_text
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
 from sdybridge.view.reading import parse
@@ -81,6 +81,7 @@ def found_in(
 ) -> tuple[Source, list[tuple[Found, int]]] | None:
     """The shardings in a file or a message; None if the texts are shardings themselves."""
     first = texts[0]
+    data: str | bytes
     if len(texts) > 1:
         if line is not None or op is not None:
             raise click.UsageError("--at and --op look into one program")
@@ -89,23 +90,28 @@ def found_in(
     if not is_file and line is None and op is None:
         if not _is_message(first):
             return None
-        source = Source(first, "<text>")
+        data, source = first, Source(first, "<text>")
     elif not is_file:
         raise click.UsageError(f"there is no file {first!r} for --at and --op to look into")
     else:
-        source = read_text(first)
+        data, source = read_program(first)
     from sdybridge.view.messages import distinct, find_shardings
-    from sdybridge.view.sites import shardings_at, shardings_of
+    from sdybridge.view.sites import all_shardings, shardings_at, shardings_of
 
+    proto = data if isinstance(data, bytes) else None
     if line is not None:
+        if proto is not None:
+            raise click.UsageError("a proto has no lines; choose with --op NAME")
         return source, distinct(shardings_at(source, line, target))
     if op is not None:
-        return source, distinct(shardings_of(source, op, target))
-    found = find_shardings(source, target)
+        return source, distinct(shardings_of(source, op, target, proto))
+    found = [] if proto is not None else find_shardings(source, target)
     stripped = source.text.strip()
-    if len(found) < 2 and "\n" not in stripped and (not found or found[0].parsed[0].source.text == stripped):
-        found = [_whole(source, target)]
-    return source, distinct([one for one in found if one.is_pair] or found)
+    is_line = proto is None and "\n" not in stripped and len(found) < 2
+    if is_line and (not found or found[0].parsed[0].source.text == stripped):
+        return source, [(_whole(source, target), 1)]
+    pairs = [one for one in found if one.is_pair]
+    return source, distinct(pairs or all_shardings(source, target, proto))
 
 
 def _whole(source: Source, target: Target) -> Found:

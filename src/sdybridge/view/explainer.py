@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
+from sdybridge.errors import ConversionError
+from sdybridge.source import Span
 from sdybridge.target import Target
 from sdybridge.view.explanation import Explanation, explanation_of
 from sdybridge.view.reading import as_meshes, as_tensor, parse
@@ -138,14 +140,18 @@ def explain_parsed(
 
     second = [explanation_of(sharded) for sharded in placed[1]]
     if is_tuple is not _is_tuple(parsed[1]) or len(first) != len(second):
-        from sdybridge.errors import ConversionError
-
-        raise ConversionError(
-            f"the first is of {len(first)} tensors, the second of {len(second)}",
-            notes=[f"first: {parsed[0].source.text}", f"second: {parsed[1].source.text}"],
-        )
+        raise _misfit(parsed[1], f"the first is of {len(first)} tensors, the second of {len(second)}")
+    for a, b in zip(first, second, strict=True):
+        if a.dimensions and b.dimensions and len(a.dimensions) != len(b.dimensions):
+            ranks = f"rank {len(a.dimensions)}, the second of rank {len(b.dimensions)}"
+            raise _misfit(parsed[1], f"the first is of {ranks}: they are not of one tensor")
     moves = [resharding_of(a, b) for a, b in zip(first, second, strict=True)]
     return Reshardings(moves) if is_tuple else moves[0]
+
+
+def _misfit(second: Parsed, message: str) -> ConversionError:
+    source = second.source
+    return ConversionError(message, source=source, span=Span(0, max(1, len(source.text))))
 
 
 def _is_tuple(parsed: Parsed) -> bool:

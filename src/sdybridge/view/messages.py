@@ -36,11 +36,18 @@ _JAX_MESH = re.compile(
     r"|axis_sizes=\((?P<sizes>[^)]*)\), axis_names=\((?P<names>[^)]*)\)"
 )
 _TYPE = r"(?:\((?:[^()]|\([^()]*\))*\)|[a-z]\w*\[[^\]]*\](?:\{[^}]*\})?)"
-_INSTRUCTION = re.compile(rf"(?P<name>%?[\w.\-]+) = (?P<type>{_TYPE})")
+_INSTRUCTION = re.compile(rf"(?P<name>%?[\w.\-]++) = (?P<type>{_TYPE})")
+_TYPE_AT = re.compile(_TYPE)
+_ROOT = re.compile(r"[ \t]*+(?:ROOT )?+")
+_NAME_END = re.compile(r"%?[\w.\-]++\Z")
+_BEFORE = 2000  # characters before a sharding that are looked at
+_LONGEST_NAME = 200
+_MOST_EQUALS = 6
 _MLIR_TYPE = re.compile(r"tensor<[^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>")
 _FROM = re.compile(r"\bfrom(?: sharding)?:? ?\Z")
 _TO = re.compile(r"\s*to(?: sharding)?:? ?\Z")
 _STRING_END = re.compile(r'(?<!\\)"|\n|\Z')
+_LONGEST_STRING = 4000
 _AFTER = 400  # characters behind a message in which the operation is named
 
 
@@ -154,7 +161,7 @@ def _read_sdy(source: Source, start: int, target: Target, *, per_value: bool) ->
 
 def _read_escaped(text: str, start: int, target: Target) -> tuple[Parsed, int] | None:
     r"""A sharding inside a string, whose own quotes are escaped: `"#sdy.sharding<@mesh, [{\"x\"}]>"`."""
-    end = _STRING_END.search(text, start)
+    end = _STRING_END.search(text, start, start + _LONGEST_STRING)
     if end is None or "\\" not in text[start : end.start()]:
         return None
     inside = re.sub(r'\\+(?:22|")', '"', text[start : end.start()])
@@ -169,11 +176,12 @@ def _read_escaped(text: str, start: int, target: Target) -> tuple[Parsed, int] |
 def _owner(text: str, start: int, end: int) -> tuple[tuple[TensorType, ...], str]:
     """The tensors and the name of the value that a sharding on a line is of."""
     line = text.rfind("\n", 0, start) + 1
-    last = _last(_INSTRUCTION, text, line, start)
-    if last is not None:
-        return _type(last["type"]), last["name"]
+    instruction = _instruction_before(text, line, start)
+    if instruction is not None:
+        return instruction
     stop = text.find("\n", end)
-    before, after = text[line:start], text[end : len(text) if stop < 0 else stop]
+    stop = min(len(text) if stop < 0 else stop, end + _BEFORE)
+    before, after = text[max(line, start - _BEFORE) : start], text[end:stop]
     types = list(_MLIR_TYPE.finditer(before))
     if types and re.fullmatch(r"\s*\{[^{}]*", before[types[-1].end() :]):  # an argument's or result's
         name = re.search(r"(%[\w$.#\-]+)\s*:\s*\Z", before[: types[-1].start()])
@@ -185,11 +193,21 @@ def _owner(text: str, start: int, end: int) -> tuple[tuple[TensorType, ...], str
     return tensors, value[1] if value else ""
 
 
-def _last(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.Match[str] | None:
-    found = None
-    for hit in pattern.finditer(text, start, end):
-        found = hit
-    return found
+def _instruction_before(text: str, line: int, start: int) -> tuple[tuple[TensorType, ...], str] | None:
+    """The type and the name in `%name = type op(...), sharding=` on an HLO line."""
+    found = _INSTRUCTION.match(text, _ROOT.match(text, line, start).end(), start)  # type: ignore[union-attr]
+    if found is not None:
+        return _type(found["type"]), found["name"]
+    at = start
+    for _ in range(_MOST_EQUALS):  # or somewhere in a log
+        at = text.rfind(" = ", max(line, start - _BEFORE), at)
+        if at < 0:
+            break
+        of_type = _TYPE_AT.match(text, at + len(" = "), start)
+        name = _NAME_END.search(text, max(line, at - _LONGEST_NAME), at)
+        if of_type and name:
+            return _type(of_type[0]), name[0]
+    return None
 
 
 def _named_behind(text: str, end: int) -> tuple[tuple[TensorType, ...], str]:
@@ -215,7 +233,9 @@ def _type(text: str) -> tuple[TensorType, ...]:
 def _mesh_beside(text: str, start: int) -> MeshAttr | None:
     """The mesh of a `NamedSharding(mesh=Mesh('x': 4, 'y': 2, ...), spec=...)` that a spec is in."""
     line = text.rfind("\n", 0, start) + 1
-    last = _last(_JAX_MESH, text, line, start)
+    last = None
+    for hit in _JAX_MESH.finditer(text, max(line, start - _BEFORE), start):
+        last = hit
     if last is None:
         return None
     try:

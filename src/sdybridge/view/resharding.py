@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdybridge.bridge import convert_to_sdy_sharding
+from sdybridge.bridge import convert_to_sdy_sharding, get_manual_axes
 from sdybridge.bridge.grid_axes import subgroup_types
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import OpShardingType
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr, TensorShardingAttr
     from sdybridge.view.dimensions import Dimension
     from sdybridge.view.explanation import Explanation
+    from sdybridge.view.sharded import Sharded
     from sdybridge.view.tensor_type import TensorType
 
 
@@ -300,26 +301,30 @@ def _on_one_mesh(
     a, b = before.sharded, after.sharded
     if a.sdy is None or b.sdy is None:
         return None
-    if a.mesh is None or b.mesh is None:
+    if a.mesh is None or b.mesh is None or a.mesh is b.mesh:
         mesh = a.mesh or b.mesh
         return None if mesh is None else (mesh, a.sdy, b.sdy, ())
-    if a.mesh is b.mesh:
-        return a.mesh, a.sdy, b.sdy, ()
-    if a.hlo.type is not OpShardingType.OTHER:
-        return b.mesh, a.sdy, b.sdy, ()
-    if b.hlo.type is not OpShardingType.OTHER:
-        return a.mesh, a.sdy, b.sdy, ()
-    for hlo, mesh in ((b.hlo, a.mesh), (a.hlo, b.mesh)):
-        try:
-            there = convert_to_sdy_sharding(hlo, mesh)
-        except SdyBridgeError:
-            continue
-        return (mesh, a.sdy, there, ()) if hlo is b.hlo else (mesh, there, b.sdy, ())
-    if a.mesh.axes == b.mesh.axes:
+    for mesh, kept, other in ((a.mesh, a, b), (b.mesh, b, a)):
+        there = _restated(other, mesh)
+        if there is not None and kept.sdy is not None and other.manual_axes == kept.manual_axes:
+            return (mesh, kept.sdy, there, ()) if kept is a else (mesh, there, kept.sdy, ())
+    if a.mesh.axes == b.mesh.axes and a.mesh.axes:
         shards = tuple([dim.shards for dim in before.dimensions])
         permute = Collective("collective-permute", (), None, None, a.mesh.total_size, shards)
         return a.mesh, a.sdy, b.sdy, (permute,)
     return None
+
+
+def _restated(sharded: Sharded, mesh: MeshAttr) -> TensorShardingAttr | None:
+    """The same placement by the axes of another mesh, if they have it."""
+    if not mesh.axes or sharded.sdy is None:
+        return None
+    try:
+        if get_manual_axes(sharded.hlo, mesh) != sharded.manual_axes:
+            return None
+        return convert_to_sdy_sharding(sharded.hlo, mesh, rank=sharded.sdy.rank)
+    except SdyBridgeError:
+        return None
 
 
 def _differences(before: Explanation, after: Explanation) -> tuple[str, ...]:

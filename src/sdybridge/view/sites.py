@@ -7,7 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.hlo_annotations import HloAnnotations
 from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.modules.programs import read_hlo
 from sdybridge.modules.reader import parse_operations
 from sdybridge.source import Source, Span
 from sdybridge.view.messages import Found, find_shardings
@@ -28,7 +30,7 @@ def shardings_at(source: Source, line: int, target: Target) -> list[Found]:
     Raises:
         SdyBridgeError: There are none; the notes name the nearest lines that have some.
     """
-    found = _all(source, target)
+    found = all_shardings(source, target)
     lines = [source.location(one.span.start)[0] for one in found]
     here = [one for one, at in zip(found, lines, strict=True) if at == line]
     if here:
@@ -44,13 +46,19 @@ def shardings_at(source: Source, line: int, target: Target) -> list[Found]:
     raise SdyBridgeError(message, source=source, span=Span(start, start + 1), notes=notes)
 
 
-def shardings_of(source: Source, name: str, target: Target) -> list[Found]:
+def shardings_of(source: Source, name: str, target: Target, data: bytes | None = None) -> list[Found]:
     """The shardings of a value (`%arg0`, `%3`), an instruction (`copy.3`), or all operations of a kind.
+
+    Args:
+        source: The program.
+        name: The name.
+        target: Whose grammar to follow.
+        data: The bytes of a proto, in place of a text.
 
     Raises:
         SdyBridgeError: There are none; the notes name what is close.
     """
-    found = _all(source, target)
+    found = all_shardings(source, target, data)
     wanted = name.lstrip("%@")
     exact = [one for one in found if _plain(one.name) == wanted]
     if exact:
@@ -70,7 +78,7 @@ def shardings_of(source: Source, name: str, target: Target) -> list[Found]:
 
 
 def _plain(name: str) -> str:
-    return name.lstrip("%").partition("#")[0]
+    return name.lstrip("%").partition("#")[0].partition("{")[0]
 
 
 def _line_start(text: str, line: int) -> int:
@@ -80,18 +88,27 @@ def _line_start(text: str, line: int) -> int:
     return at
 
 
-def _all(source: Source, target: Target) -> list[Found]:
-    """All shardings of the program, in the order of the text; of any text where it is no MLIR."""
-    if "HloModule" not in source.text[:10_000]:
-        try:
-            annotations = list(MlirProgram(source, target).annotations())
-        except SdyBridgeError:
-            annotations = []
-        if annotations:
-            manual = _manual_regions(source)
-            found = [_found(one, manual, target) for one in annotations if one.sharding is not None]
-            return sorted(found, key=lambda one: one.span.start)
-    return find_shardings(source, target)
+def all_shardings(source: Source, target: Target, data: bytes | None = None) -> list[Found]:
+    """All shardings of a program, in its order; those of any text where it is none."""
+    annotations = _annotations(source, target, data)
+    if not annotations:
+        return find_shardings(source, target)
+    manual = _manual_regions(source)
+    found = [_found(one, manual, target) for one in annotations if one.sharding is not None]
+    return found if data is not None else sorted(found, key=lambda one: one.span.start)
+
+
+def _annotations(source: Source, target: Target, data: bytes | None) -> list[Annotation]:
+    """What a program says about its values, where each place is read that can be."""
+    try:
+        program = read_hlo(source.text if data is None else data, source.name)
+        if program is not None:
+            return list(HloAnnotations(program, target, errors=[]).annotations())
+        return list(MlirProgram(source, target, errors=[]).annotations())
+    except SdyBridgeError:
+        if data is not None:
+            raise
+        return []
 
 
 def _found(one: Annotation, manual: list[tuple[Span, tuple[str, ...]]], target: Target) -> Found:
@@ -117,7 +134,11 @@ def _manual_regions(source: Source) -> list[tuple[Span, tuple[str, ...]]]:
     if "manual_computation" not in source.text:
         return []
     regions = []
-    for operation in parse_operations(source).walk():
+    try:
+        operations = list(parse_operations(source).walk())
+    except SdyBridgeError:
+        return []
+    for operation in operations:
         if operation.full_name == "sdy.manual_computation" and operation.regions:
             body = operation.regions[0]
             end = operation.end if operation.is_generic else body.start

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from tests.unit.modules.test_hlo_proto import ONE
 
 from sdybridge.cli import cli
 from sdybridge.errors import SdyBridgeError
@@ -165,9 +166,27 @@ def test_hlo(tmp_path: Path) -> None:
     assert found["shard"] == {"shape": [4, 1], "element": "f32", "bytes": 16}
     (found,) = facts(str(path), "--op", "q", "--mesh", "x=2,y=4")
     assert found["sdy"] == '#sdy.sharding<@mesh, [{"x"}, {}]>'
-    (found,) = facts(str(path), "--op", "t")
-    assert [one["tensor"]["shape"] for one in found["elements"]] == [[8, 4], []]
-    assert len(facts(str(path), "--mesh", "x=2,y=4")) == 3
+    found = facts(str(path), "--op", "t")
+    assert [(one["name"], one["tensor"]["shape"]) for one in found] == [("t{0}", [8, 4]), ("t{1}", [])]
+    assert [one["count"] for one in facts(str(path), "--mesh", "x=2,y=4")] == [2, 1, 1]
+
+
+def test_a_program_as_a_whole(program: str) -> None:
+    found = facts(program)
+    assert [(one["name"], one["line"]) for one in found][:2] == [("%arg0", 3), ("%1", 5)]
+    assert all(one["tensor"] for one in found)
+
+
+def test_a_proto(tmp_path: Path) -> None:
+    path = tmp_path / "step.pb"
+    path.write_bytes(ONE)
+    for found in (facts(str(path)), facts(str(path), "--op", "a")):
+        assert [(one["name"], one["hlo"], one["tensor"]["shape"]) for one in found] == [
+            ("a", "{devices=[2,1]<=[2]}", [8, 4])
+        ]
+    result = run(str(path), "--at", "1")
+    assert result.exit_code == 2
+    assert "a proto has no lines" in result.stderr
 
 
 @pytest.mark.parametrize(
