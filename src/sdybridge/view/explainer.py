@@ -155,4 +155,4 @@ def _misfit(second: Parsed, message: str) -> ConversionError:
 
 
 def _is_tuple(parsed: Parsed) -> bool:
-    return len(parsed.sdy) > 1 if parsed.hlo is None else parsed.hlo.is_tuple
+    return len(parsed.sdy) != 1 if parsed.hlo is None else parsed.hlo.is_tuple

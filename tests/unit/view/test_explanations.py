@@ -385,6 +385,7 @@ def test_a_tuple() -> None:
     assert [one.kind for one in explanations] == ["replicated", "tiled"]
     assert "element 1" in str(explanations)
     assert explanations.to_dict()["type"] == "tuple"
+    assert explain("{}") == explain("#sdy.sharding_per_value<[]>") == ()
 
 
 def test_objects() -> None:
