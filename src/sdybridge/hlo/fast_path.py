@@ -70,13 +70,20 @@ def leaf_at(text: str, pos: int, target: Target) -> tuple[HloSharding, int] | No
 
 def _tuple_at(text: str, pos: int, target: Target) -> tuple[HloSharding, int] | None:
     elements = []
+    known: dict[str, HloSharding] = {}  # thousands of elements are few shardings
     pos += 1
     while True:
-        found = leaf_at(text, pos, target)
-        if found is None:
-            return None
-        elements.append(found[0])
-        pos = found[1]
+        end = text.find("}", pos) + 1
+        leaf = known.get(text[pos:end])
+        if leaf is None:
+            found = leaf_at(text, pos, target)
+            if found is None:
+                return None
+            leaf = found[0]
+            end = found[1]
+            known[text[pos:end]] = leaf
+        elements.append(leaf)
+        pos = end
         if text.startswith("}", pos):
             return HloSharding.flat_tuple(elements), pos + 1
         separator = _SEPARATOR.match(text, pos)

@@ -133,7 +133,14 @@ def _tuple(proto: op_sharding_pb2.OpSharding, target: Target, path: Path) -> Hlo
     """A tuple, whose own shard group says nothing: XLA neither prints nor writes it."""
     if len(path) >= MAX_TUPLE_DEPTH:
         raise _error(path, "tuple_shardings", f"tuples nest at most {MAX_TUPLE_DEPTH} deep")
-    elements = [_sharding(child, target, (*path, i)) for i, child in enumerate(proto.tuple_shardings)]
+    known: dict[bytes, HloSharding] = {}  # thousands of elements are few shardings
+    elements = []
+    for i, child in enumerate(proto.tuple_shardings):
+        data = child.SerializeToString()
+        element = known.get(data)
+        if element is None:
+            element = known[data] = _sharding(child, target, (*path, i))
+        elements.append(element)
     return HloSharding._make_tuple(tuple(elements))
 
 
