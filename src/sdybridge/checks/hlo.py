@@ -16,6 +16,7 @@ from sdybridge.modules.hlo_proto.site import InstructionSite
 from sdybridge.modules.hlo_proto.wire import BYTES, read_varint
 from sdybridge.modules.hlo_text import HloText
 from sdybridge.modules.hlo_text.tokens import group_end
+from sdybridge.modules.lexer import items
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
@@ -150,7 +151,12 @@ class Text(Hlo):
             return Place(Span(annotation.offset, annotation.offset + 1), annotation.name)
         if annotation.carrier == CARRIER and (carrier := site.carrier(CARRIER)):
             return Place(carrier.span, annotation.name)
-        return Place(site.locate(SdyBridgeError("")).span, annotation.name)
+        span = site.locate(SdyBridgeError("")).span
+        if span and annotation.name.endswith("}") and self.source.text.startswith("{{", span.start):
+            index = int(annotation.name.rpartition("{")[2][:-1])
+            elements = list(items(self.source.text, span.start + 1, span.end - 1))
+            span = elements[index] if index < len(elements) else span
+        return Place(span, annotation.name)
 
     def site_place(self, site: HloSite) -> Place:
         """Where an instruction stands."""

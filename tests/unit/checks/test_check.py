@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.differential.programs import PROGRAMS
 from tests.unit.checks.rule_cases import CASES
 
 from sdybridge.checks import CHECKS, Severity, check_module, reduced, selected
@@ -78,11 +77,6 @@ def test_replicated_bytes() -> None:
     counted = f"module attributes {{mhlo.num_partitions = 8 : i32}} {{ {text} }}"
     (found,) = check_module(counted, replicated_bytes=4096)
     assert found.message == "%a (f32[1024]) takes 4.0 KiB on each of 8 devices, 32.0 KiB in all"
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_real_programs_have_no_problems(name: str) -> None:
-    assert not [one for one in check_module(PROGRAMS[name].text(8)) if one.severity > Severity.INFO]
 
 
 class TestReduced:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from jaxlib import _hlo
-from tests.differential.programs import PROGRAMS
 
-from sdybridge import export_module, import_module
 from sdybridge.checks import Pair, Verdict, compare_programs, open_program
 from sdybridge.errors import SdyBridgeError
 
@@ -125,21 +121,6 @@ func.func @main(%a: tensor<8x8xf32>) {
         "  return\n}"
     )
     assert ("%1", "%1", "same-meaning") in told(inside, call)
-
-
-ALIKE = [name for name, program in PROGRAMS.items() if not program.is_manual and name != "callbacks"]
-"""Programs that export keeps operation by operation; callbacks come to return tuples."""
-
-
-@pytest.mark.parametrize("name", ALIKE)
-def test_export_keeps_the_meaning_of_real_programs(name: str) -> None:
-    text = PROGRAMS[name].text(8)
-    exported = export_module(text, add_missing_sharding_to_control_flow=False).text
-    imported = import_module(exported, mesh=open_program(text, "t").meshes).text
-    for other in (exported, imported):
-        counts = Counter(pair.verdict for pair in pairs(text, other))
-        assert counts
-        assert counts[Verdict.DIFFERENT] == counts[None] == 0
 
 
 @pytest.mark.parametrize(
