@@ -11,7 +11,7 @@ from benchmarks import programs
 from benchmarks.hlo_schema import module_class
 from benchmarks.table import AtMost, Ratio, Row, Table, Unit
 from benchmarks.timing import alternate
-from sdybridge.modules import export_module, import_module, strip_shardings
+from sdybridge.modules import export_module, import_module, inspect_module, strip_shardings
 from sdybridge.modules.hlo_program import Edit
 from sdybridge.modules.hlo_proto import HloProto
 from sdybridge.modules.hlo_text import HloText
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.hlo_program import HloSite
 
 PER_100_MB = AtMost(1.0)
-"""Seconds of one core to find and read the shardings of a dump of 100 MB."""
+"""Seconds of one core to inspect a dump of 100 MB."""
 WITHIN_TWO = Ratio(0.5)
 
 
@@ -48,6 +48,7 @@ def read_text(text: str) -> int:
 def _text_table(text: str, effort: Effort) -> Table:
     scale = 1e8 / len(text)
     tasks: dict[str, Callable[[int], object]] = {
+        "inspect": lambda _: inspect_module(text),
         "find and read shardings": lambda _: read_text(text),
         "export": lambda _: export_module(text),
         "import": lambda _: import_module(text),
@@ -59,7 +60,7 @@ def _text_table(text: str, effort: Effort) -> Table:
             f"{what}, per 100 MB",
             median(times.cpu) * scale,
             median(theirs.cpu) * scale,
-            goal=PER_100_MB if what.startswith("find") else None,
+            goal=PER_100_MB if what in ("inspect", "find and read shardings") else None,
         )
         for what, times in zip(tasks, ours, strict=True)
     ]

@@ -49,10 +49,12 @@ if TYPE_CHECKING:
     from sdybridge.modules import ConstraintForm as ConstraintForm
     from sdybridge.modules import ExportResult as ExportResult
     from sdybridge.modules import ImportResult as ImportResult
+    from sdybridge.modules import Inspection as Inspection
     from sdybridge.modules import RoundTrip as RoundTrip
     from sdybridge.modules import Spelling as Spelling
     from sdybridge.modules import export_module as export_module
     from sdybridge.modules import import_module as import_module
+    from sdybridge.modules import inspect_module as inspect_module
     from sdybridge.modules import read_hlo as read_hlo
     from sdybridge.modules import rename_axes as rename_axes
     from sdybridge.modules import rewrite_module as rewrite_module
@@ -112,10 +114,12 @@ _HOMES = {
     "ConstraintForm": "modules",
     "ExportResult": "modules",
     "ImportResult": "modules",
+    "Inspection": "modules",
     "RoundTrip": "modules",
     "Spelling": "modules",
     "export_module": "modules",
     "import_module": "modules",
+    "inspect_module": "modules",
     "read_hlo": "modules",
     "rename_axes": "modules",
     "rewrite_module": "modules",

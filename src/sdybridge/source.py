@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -63,6 +65,27 @@ class Source:
         after = " ..." if last < line_end else ""
         marker = "^" + "~" * (_columns(body) - 1)
         return f"{before}{head}{body}{tail}{after}".rstrip() + f"\n{' ' * _columns(before + head)}{marker}"
+
+
+class Lines:
+    r"""The lines of a text, for many questions about where in it something is.
+
+    >>> Lines("ab\ncd").location(4)
+    (2, 2)
+    """
+
+    __slots__ = ("_starts", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts: list[int] = []
+
+    def location(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character offset, both counted from 1."""
+        if not self._starts:
+            self._starts = [0, *(found.end() for found in re.finditer("\n", self._text))]
+        line = bisect.bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
 
 
 def utf8(text: str) -> bytes:

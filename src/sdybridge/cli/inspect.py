@@ -11,19 +11,19 @@ import click
 from sdybridge.cli.options import target_option
 from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned, terminal_width
-from sdybridge.cli.terminal import read_text, show_error
+from sdybridge.cli.terminal import read_program, show_error
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.element_types import size_text
-from sdybridge.modules.inspection import inspect_program, local_bytes, sharding_text
-from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.modules.inspection import inspect_module, local_bytes, sharding_text
+from sdybridge.source import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sdybridge.cli.terminal import ProgramFile
     from sdybridge.modules.annotations import Annotation
     from sdybridge.modules.inspection import Inspection, ShardingUse
     from sdybridge.sdy import MeshAttr
-    from sdybridge.source import Source
     from sdybridge.target import Target
 
 _FEW = 20
@@ -41,47 +41,66 @@ _VALUE_HEADER = ("name", "global", "local", "per device", "sharding")
 def command(files: tuple[str, ...], target: Target, *, show_all: bool, in_json: bool) -> None:
     """Show the meshes, shardings, inputs and outputs of programs.
 
-    FILES are programs, or - for standard input. For each distinct sharding the table says how many values
-    have it, on how many devices, over which axes, what these values take on one device together, and which of
-    them takes most. Inputs and outputs are those of the main function, with their global and local shapes.
+    FILES are StableHLO/MLIR text, HLO text or HLO protos, or - for standard input. For each distinct sharding
+    the table says how many values have it, on how many devices, over which axes, what these values take on
+    one device together, and which of them takes most. Inputs and outputs are those of the main function or
+    entry computation, with their global and local shapes.
 
     \b
     Examples:
       sdybridge inspect step.mlir
-      sdybridge inspect before.mlir after.mlir --all
+      sdybridge inspect before.txt after.txt --all
+      sdybridge inspect module_0001.hlo.pb
       sdybridge inspect - --json < step.mlir | jq .shardings
     """  # noqa: D301  (click reads the escape)
     reports = []
     failed = False
     for file in files:
         try:
-            source = read_text(file)
-            found = inspect_program(MlirProgram(source, target))
+            program = read_program(file)
+            found = inspect_module(program.data, name=program.source.name, target=target)
         except SdyBridgeError as error:
             show_error(error)
             failed = True
             continue
+        places = _Places(program)
         if in_json:
-            reports.append(_as_json(found, source))
+            reports.append(_as_json(found, places))
         else:
-            click.echo("\n".join(_describe(found, source, sys.maxsize if show_all else _FEW)))
+            click.echo("\n".join(_describe(found, places, sys.maxsize if show_all else _FEW)))
     if in_json:
         click.echo(json.dumps(reports[0] if len(files) == 1 and reports else reports, indent=2))
     sys.exit(1 if failed else 0)
 
 
-def _describe(found: Inspection, source: Source, most: int) -> list[str]:
+class _Places:
+    """Where in its file something stands: a line of text, or a byte of a proto."""
+
+    def __init__(self, program: ProgramFile) -> None:
+        self.name = program.source.name
+        self._lines = Lines(program.data) if isinstance(program.data, str) else None
+
+    def line(self, offset: int) -> str:
+        """In words."""
+        return f"line {self._lines.location(offset)[0]}" if self._lines else f"byte {offset}"
+
+    def position(self, offset: int) -> str:
+        """For machines."""
+        return "{}:{}".format(*self._lines.location(offset)) if self._lines else str(offset)
+
+
+def _describe(found: Inspection, places: _Places, most: int) -> list[str]:
     facts = [found.format]
     if found.name:
         facts.append(f"module {found.name}")
     if found.num_partitions is not None:
         facts.append(plural(found.num_partitions, "partition"))
-    lines = [f"{click.style(source.name, bold=True)}: {', '.join(facts)}"]
+    lines = [f"{click.style(places.name, bold=True)}: {', '.join(facts)}"]
     if found.meshes:
         lines += _table("Meshes", [_mesh_row(*item) for item in found.meshes.items()], most, crop=1)
     counts = [(str(count), carrier) for carrier, count in found.carriers.items()]
     lines += _table("Values with a sharding", counts, most, right=[0])
-    uses = [_use_row(use, source) for use in found.shardings]
+    uses = [_use_row(use, places) for use in found.shardings]
     lines += _table("Distinct shardings", uses, most, header=_USE_HEADER, right=[0, 2, 4], crop=1)
     for title, values in (("Inputs", found.inputs), ("Outputs", found.outputs)):
         total = size_text(sum(local_bytes(value) or 0 for value in values))
@@ -95,8 +114,7 @@ def _mesh_row(name: str, mesh: MeshAttr) -> tuple[str, ...]:
     return f"@{name}", mesh.stripped, plural(mesh.total_size, "device")
 
 
-def _use_row(use: ShardingUse, source: Source) -> tuple[str, ...]:
-    line, _ = source.location(use.example.offset)
+def _use_row(use: ShardingUse, places: _Places) -> tuple[str, ...]:
     example = f"{use.example.name} {use.example.shape or ''}".rstrip()
     return (
         str(use.count),
@@ -104,7 +122,7 @@ def _use_row(use: ShardingUse, source: Source) -> tuple[str, ...]:
         "-" if use.devices is None else str(use.devices),
         ", ".join(use.axes) or "-",
         size_text(use.bytes_per_device),
-        f"{example}, line {line}",
+        f"{example}, {places.line(use.example.offset)}",
     )
 
 
@@ -134,10 +152,10 @@ def _table(
     return ["", click.style(title, bold=True), *lines]
 
 
-def _as_json(found: Inspection, source: Source) -> dict[str, object]:
+def _as_json(found: Inspection, places: _Places) -> dict[str, object]:
     """Everything for machines; the keys are stable."""
     return {
-        "file": source.name,
+        "file": places.name,
         "format": found.format,
         "module": found.name,
         "num_partitions": found.num_partitions,
@@ -151,17 +169,16 @@ def _as_json(found: Inspection, source: Source) -> dict[str, object]:
                 "devices": use.devices,
                 "axes": list(use.axes),
                 "bytes_per_device": use.bytes_per_device,
-                "example": _value_as_json(use.example, source),
+                "example": _value_as_json(use.example, places),
             }
             for use in found.shardings
         ],
-        "inputs": [_value_as_json(value, source) for value in found.inputs],
-        "outputs": [_value_as_json(value, source) for value in found.outputs],
+        "inputs": [_value_as_json(value, places) for value in found.inputs],
+        "outputs": [_value_as_json(value, places) for value in found.outputs],
     }
 
 
-def _value_as_json(value: Annotation, source: Source) -> dict[str, object]:
-    line, column = source.location(value.offset)
+def _value_as_json(value: Annotation, places: _Places) -> dict[str, object]:
     local = value.local_shape
     return {
         "name": value.name,
@@ -172,5 +189,5 @@ def _value_as_json(value: Annotation, source: Source) -> dict[str, object]:
         "local_shape": list(local.dims) if local else None,
         "bytes_per_device": local_bytes(value),
         "sharding": sharding_text(value) or None,
-        "at": f"{line}:{column}",
+        "at": places.position(value.offset),
     }

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sdybridge.modules.import_ import ImportResult as ImportResult
     from sdybridge.modules.import_ import import_module as import_module
     from sdybridge.modules.import_computations import KeptCall as KeptCall
+    from sdybridge.modules.inspection import Inspection as Inspection
+    from sdybridge.modules.inspection import ShardingUse as ShardingUse
+    from sdybridge.modules.inspection import inspect_module as inspect_module
     from sdybridge.modules.programs import read_hlo as read_hlo
     from sdybridge.modules.rename_axes import rename_axes as rename_axes
     from sdybridge.modules.rewrite import Spelling as Spelling
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "ImportResult": "import_",
     "KeptCall": "import_computations",
+    "Inspection": "inspection",
+    "ShardingUse": "inspection",
+    "inspect_module": "inspection",
     "RoundTrip": "roundtrip",
     "RoundTripSharding": "roundtrip",
     "Spelling": "rewrite",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -25,7 +24,7 @@ from sdybridge.sdy import (
 )
 from sdybridge.sdy.printer import symbol
 from sdybridge.sdy.suggestions import closest
-from sdybridge.source import Span
+from sdybridge.source import Lines, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +80,7 @@ class Checker:
         self.errors: dict[tuple[str, Span | None], SdyBridgeError] = {}
         self.valid_carriers: set[tuple[object, ...]] = set()
         self.read_spans: list[Span] = []
-        self._line_starts: list[int] = []
+        self._lines = Lines(self.text)
 
     def attempt(self, check: Callable[P, object], *args: P.args, **options: P.kwargs) -> None:
         """Runs one check and keeps its error, if it has one that is not known already."""
@@ -183,10 +182,7 @@ class Checker:
 
     def location(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1; quick for many errors in a long text."""
-        if not self._line_starts:
-            self._line_starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
-        line = bisect.bisect_right(self._line_starts, offset)
-        return line, offset - self._line_starts[line - 1] + 1
+        return self._lines.location(offset)
 
     def at(self, operation: Operation) -> Where:
         """The operation, for a note."""

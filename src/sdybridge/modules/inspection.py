@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from sdybridge.modules.element_types import byte_size
+from sdybridge.modules.hlo_annotations import HloAnnotations
+from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.sdy import TensorShardingAttr
+from sdybridge.source import Source
+from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.annotations import Annotation
     from sdybridge.sdy import MeshAttr
@@ -85,6 +91,57 @@ class Inspection:
     shardings: tuple[ShardingUse, ...]
     inputs: tuple[Annotation, ...]
     outputs: tuple[Annotation, ...]
+
+
+def read_annotated(
+    data: str | bytes,
+    *,
+    name: str = "<string>",
+    target: Target = Target.CURRENT,
+    errors: list[SdyBridgeError] | None = None,
+) -> AnnotatedProgram:
+    """The program that `data` holds: MLIR text, HLO text, or an HLO proto.
+
+    Args:
+        data: The text, or the bytes.
+        name: What error messages call it.
+        target: Whose grammar to follow.
+        errors: Where to put the errors about single meshes and shardings, which are then passed over; None
+            raises the first one.
+
+    Raises:
+        SdyBridgeError: It is no program, or its parts cannot be told apart.
+    """
+    hlo = read_hlo(data, name)
+    if hlo is not None:
+        return HloAnnotations(hlo, target, errors=errors)
+    return MlirProgram(Source(text_of(data), name), target, errors=errors)
+
+
+def inspect_module(
+    data: str | bytes, *, name: str = "<string>", target: Target = Target.CURRENT
+) -> Inspection:
+    """Count what a program holds: meshes, distinct shardings, inputs and outputs with their local shapes.
+
+    Args:
+        data: MLIR text, HLO text, or the bytes of an HLO proto.
+        name: What error messages call it.
+        target: Whose grammar to follow.
+
+    Raises:
+        SdyBridgeError: It is no program, or a sharding in it is malformed; the error is located.
+
+    Example:
+        >>> found = inspect_module('''HloModule m
+        ...
+        ... ENTRY main {
+        ...   ROOT a = f32[8,8]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+        ... }
+        ... ''')
+        >>> [(use.text, use.count, use.devices, use.bytes_per_device) for use in found.shardings]
+        [('{devices=[2,1]<=[2]}', 1, 2, 128)]
+    """
+    return named(name, lambda: inspect_program(read_annotated(data, name=name, target=target)))
 
 
 def inspect_program(program: AnnotatedProgram) -> Inspection:

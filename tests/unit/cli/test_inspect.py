@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from jaxlib import _hlo
 
 from sdybridge.cli import cli
 from sdybridge.cli.tables import aligned
@@ -102,6 +103,58 @@ def test_hlo_shardings_from_standard_input() -> None:
     assert report["carriers"] == {"mhlo.sharding": 3}
     assert [use["bytes_per_device"] for use in report["shardings"]] == [2048, 512]
     assert [use["devices"] for use in report["shardings"]] == [8, 8]
+
+
+HLO = """\
+HloModule jit_f, num_partitions=8
+
+ENTRY main {
+  a = bf16[64,32]{1,0} parameter(0), sharding={devices=[2,4]<=[8]}
+  ROOT b = bf16[64,32]{1,0} copy(a), sharding={mesh['x'=2,'y'=4], [{}, {'y', ?}]}
+}
+"""
+HLO_TABLES = """\
+step.txt: HLO text, module jit_f, 8 partitions
+
+Values with a sharding
+  2  sharding
+
+Distinct shardings
+  count  sharding                              devices  axes  per device  largest
+      1  {devices=[2,4]<=[8]}                        8  -          512 B  a bf16[64,32], line 4
+      1  {mesh['x'=2,'y'=4], [{}, {'y', ?}]}         8  y        1.0 KiB  b bf16[64,32], line 5
+
+Inputs: 1 value, 512 B per device
+  name  global       local       per device  sharding
+  a     bf16[64,32]  bf16[32,8]       512 B  {devices=[2,4]<=[8]}
+
+Outputs: 1 value, 1.0 KiB per device
+  name  global       local       per device  sharding
+  b     bf16[64,32]  bf16[64,8]     1.0 KiB  {mesh['x'=2,'y'=4], [{}, {'y', ?}]}
+
+"""
+
+
+def test_hlo_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "step.txt").write_text(HLO)
+    assert run("step.txt").stdout == HLO_TABLES
+
+
+def test_hlo_proto(tmp_path: Path) -> None:
+    file = tmp_path / "step.hlo.pb"
+    file.write_bytes(_hlo.hlo_module_from_text(HLO).as_serialized_hlo_module_proto())
+    report = json.loads(run(str(file), "--json").stdout)
+    assert (report["format"], report["module"], report["carriers"]) == ("HLO proto", "jit_f", {"sharding": 2})
+    assert [use["sharding"] for use in report["shardings"]] == [
+        "{devices=[2,4]<=[8]}",
+        "{mesh['x'=2,'y'=4], [{}, {'y', ?}]}",
+    ]
+    assert [value["local_shape"] for value in report["inputs"]] == [[32, 8]]
+    assert int(report["inputs"][0]["at"]) > 0
+    table = run(str(file)).stdout
+    assert "HLO proto, module jit_f" in table
+    assert ", byte " in table
 
 
 @pytest.mark.usefixtures("program")
