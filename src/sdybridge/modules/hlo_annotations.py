@@ -104,9 +104,11 @@ class HloAnnotations:
         counts: Counter[tuple[object, ...]] = Counter()
         for site in self.program.sites():
             with self._errors_kept():
-                carrier = site.carrier(CARRIER) if site.has_carriers else None
-                # Each distinct sharding is one object.
-                key: tuple[object, ...] = id(site.sharding), carrier and carrier.text, site.shape
+                key: tuple[object, ...] | None = site.key
+                if key is None:
+                    carrier = site.carrier(CARRIER) if site.has_carriers else None
+                    # Each distinct sharding is one object.
+                    key = id(site.sharding), carrier and carrier.text, site.shape
                 counts[key] += 1
                 first.setdefault(key, site)
         for key, site in first.items():

@@ -116,6 +116,11 @@ class HloSite(abc.ABC):
         """What rides along with it: Shardy's attributes have keys that start with `xla.sdy.`."""
 
     @property
+    def key(self) -> tuple[str, str] | None:
+        """What sites have in common that differ in their names only; None if that is not known quickly."""
+        return None
+
+    @property
     def has_carriers(self) -> bool:
         """Whether Shardy's attributes are among them."""
         return any(key.startswith(SHARDY) for key in self.frontend_attributes)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.hlo import parse_prefix
-from sdybridge.modules.carriers import Quoting, read_carrier
+from sdybridge.modules.carriers import Carrier, Quoting, read_carrier
 from sdybridge.modules.hlo_program import HloProgram
 from sdybridge.modules.hlo_text.edit import edited
 from sdybridge.modules.hlo_text.instruction import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
-    from sdybridge.modules.carriers import Carrier
 from sdybridge.modules.hlo_program import Edit, HloSite
 
 _MODULE = re.compile(r"HloModule\s++([^\s,]++)")
@@ -88,6 +87,8 @@ class HloText(HloProgram):
         self._decoded: dict[str, str] = {}  # each distinct value of a frontend attribute, too
         self._parsed: dict[str, HloSharding] = {}  # each distinct sharding is parsed once
         self._last_entry: Computation | None = None
+        self._known_entries: dict[str, dict[str, Span]] = {}  # by the text of the dictionary
+        self._carried: dict[str, str] = {}  # what the literals of carriers hold
         start = skip_trivia(source.text, 0)
         module = _MODULE.match(source.text, start)
         self._name = module[1] if module else ""
@@ -144,7 +145,25 @@ class HloText(HloProgram):
     def carrier(self, key: str) -> Carrier | None:
         """The Shardy attribute of the module under `key`."""
         value = self._entries.get(key)
-        return read_carrier(key, self.source, value, Quoting.HLO) if value else None
+        return self.carrier_at(key, value) if value else None
+
+    def carrier_at(self, key: str, value: Span) -> Carrier:
+        """The Shardy attribute under `key` whose value stands there; each distinct one is decoded once."""
+        literal = self.text[value.start : value.end]
+        text = self._carried.get(literal)
+        if text is None:
+            carrier = read_carrier(key, self.source, value, Quoting.HLO)
+            self._carried[literal] = carrier.text
+            return carrier
+        return Carrier(key, text, self.source, value, Quoting.HLO)
+
+    def known_entries(self, dictionary: str) -> dict[str, Span]:
+        """Where in the text of a dictionary of frontend attributes the values stand; each is read once."""
+        found = self._known_entries.get(dictionary)
+        if found is None:
+            entries, _ = read_entries(Source(dictionary), 0)
+            found = self._known_entries[dictionary] = {entry.key: entry.value for entry in entries}
+        return found
 
     def locate(self, error: SdyBridgeError) -> SdyBridgeError:
         """The error, placed at the module."""

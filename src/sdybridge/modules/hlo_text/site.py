@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from sdybridge.modules.carriers import Quoting, read_carrier
 from sdybridge.modules.hlo_program import SHARDY, HloSite
 from sdybridge.modules.hlo_text.instruction import (
     Head,
     HloAttribute,
     decode,
+    printed_entries,
     read_attributes,
     read_entries,
     read_head,
@@ -163,14 +163,37 @@ class TextSite(HloSite):
         return self.sharding_at >= 0
 
     @property
+    def key(self) -> tuple[str, str] | None:
+        """Its shape, and its shardings as written; None if the instruction is not as XLA prints it.
+
+        Instructions with one key differ in their names, operands and metadata only.
+        """
+        text, start = self._program.text, self.start
+        if self._attributes is not None:
+            return None
+        end = text.find("\n", start)
+        at = text.find("frontend_attributes=", start, end) if self._sharding_at < 0 else self._sharding_at
+        metadata = text.find(", metadata=", at, end)
+        until = end if metadata < 0 else metadata
+        parts = text.count("frontend_attributes=", start, end)
+        if at < 0 or parts != text.count("frontend_attributes=", at, until):
+            return None
+        head = self.head
+        return text[head.shape_start : head.shape_end], text[at:until]
+
+    @property
     def has_carriers(self) -> bool:
         """Whether Shardy's attributes are among its frontend attributes."""
-        text = self._program.text
-        # Where the attributes are not read yet, the instruction is one line.
-        end = self._attributes[1] if self._attributes else text.find("\n", self.start)
-        if text.find(SHARDY, self.start, end if end >= 0 else len(text)) < 0:
+        if self._text_from_start.find(SHARDY) < 0:
             return False
         return any(key.startswith(SHARDY) for key in self.entries)
+
+    @property
+    def _text_from_start(self) -> str:
+        """The instruction; where its attributes are not read yet, it is one line."""
+        text = self._program.text
+        end = self._attributes[1] if self._attributes else text.find("\n", self.start)
+        return text[self.start : end if end >= 0 else len(text)]
 
     @property
     def is_carrier(self) -> bool:
@@ -201,7 +224,7 @@ class TextSite(HloSite):
     def carrier(self, key: str) -> Carrier | None:
         """The Shardy attribute under `key`."""
         value = self.entries.get(key)
-        return read_carrier(key, self._program.source, value, Quoting.HLO) if value else None
+        return self._program.carrier_at(key, value) if value else None
 
     def locate(self, error: SdyBridgeError) -> SdyBridgeError:
         """The error, placed at the sharding, or else at the instruction."""
