@@ -17,6 +17,7 @@ class Effort:
         calls: Repeated calls of one round.
         processes: How often the fresh processes take turns.
         mesh_bits: The explicit mesh has two to this power devices; even.
+        hlo_size: Characters of HLO text.
     """
 
     layers: int
@@ -26,6 +27,7 @@ class Effort:
     calls: int
     processes: int
     mesh_bits: int
+    hlo_size: int
 
 
 FULL = Effort(
@@ -36,6 +38,7 @@ FULL = Effort(
     calls=100_000,
     processes=5,
     mesh_bits=20,
+    hlo_size=100_000_000,
 )
 QUICK = Effort(
     layers=20,
@@ -45,4 +48,5 @@ QUICK = Effort(
     calls=20_000,
     processes=2,
     mesh_bits=16,
+    hlo_size=4_000_000,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,19 @@ def propagated_step(layers: int) -> Path:
 def explicit_mesh(bits: int) -> Path:
     """The text of a square mesh of two to the power `bits` devices in random order."""
     return _cached(f"mesh-{bits}.txt", lambda: _explicit_mesh(bits))
+
+
+def repeated_hlo(text: str, size: int) -> str:
+    """HLO text of about `size` characters: the computations of a program over and over, under new names."""
+    header, body = text.split("\n\n", 1)
+    names = re.findall(r"^(?:ENTRY )?%?([\w.\-]+) (?:\(.*\) -> .*)?\{$", body, re.MULTILINE)
+    longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    parts = re.split(rf"(?<![\w.\-])({longest_first})(?![\w.\-(])", body.replace("ENTRY ", "").rstrip())
+    copies = (
+        "".join(part if i % 2 == 0 else f"{part}_copy{k}" for i, part in enumerate(parts))
+        for k in range(max(0, size - len(text)) // len(body))
+    )
+    return "\n\n".join([header, *copies, body])
 
 
 def _propagate(layers: int) -> str:

@@ -56,6 +56,21 @@ class AtMost:
 
 
 @dataclass(frozen=True)
+class AtLeast:
+    """Our figure must reach a limit."""
+
+    limit: float
+
+    def holds(self, row: Row) -> bool:
+        """Whether the row meets the goal."""
+        return row.ours >= self.limit
+
+    def show(self, unit: Unit) -> str:
+        """The goal as the table has it."""
+        return f">= {unit.show(self.limit)}"
+
+
+@dataclass(frozen=True)
 class Ratio:
     """We must be so many times better than the other."""
 
@@ -86,7 +101,7 @@ class Row:
     ours: float
     other: float | None = None
     unit: Unit = Unit.SECONDS
-    goal: AtMost | Ratio | None = None
+    goal: AtLeast | AtMost | Ratio | None = None
 
     @property
     def ratio(self) -> float | None:

@@ -20,7 +20,9 @@ from sdybridge import TensorShardingAttr, verify_sharding
 if TYPE_CHECKING:
     from types import ModuleType
 
-TINY = Effort(layers=1, propagated_layers=1, rounds=1, inputs=20, calls=200, processes=1, mesh_bits=6)
+TINY = Effort(
+    layers=1, propagated_layers=1, rounds=1, inputs=20, calls=200, processes=1, mesh_bits=6, hlo_size=1
+)
 
 
 @pytest.mark.parametrize("name", command.NAMES)

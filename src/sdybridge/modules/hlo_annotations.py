@@ -102,19 +102,22 @@ class HloAnnotations:
         """
         first: dict[tuple[object, ...], HloSite] = {}
         counts: Counter[tuple[object, ...]] = Counter()
-        for site in self.program.sites():
-            with self._errors_kept():
-                key: tuple[object, ...] | None = site.key
-                if key is None:
-                    carrier = site.carrier(CARRIER) if site.has_carriers else None
-                    # Each distinct sharding is one object.
-                    key = id(site.sharding), carrier and carrier.text, site.shape
+        with self._errors_kept():
+            for site in self.program.sites():
+                key = site.key or self._exact_key(site)
                 counts[key] += 1
-                first.setdefault(key, site)
+                if key not in first:
+                    first[key] = site
         for key, site in first.items():
             with self._errors_kept():
                 for one in self._of_site(site):
                     yield one, counts[key]
+
+    @staticmethod
+    def _exact_key(site: HloSite) -> tuple[object, ...]:
+        """What tells the sites apart whose text does not tell at once."""
+        carrier = site.carrier(CARRIER) if site.has_carriers else None
+        return id(site.sharding), carrier and carrier.text, site.shape  # each distinct sharding is one object
 
     def inputs(self) -> list[Annotation]:
         """The tensors of the entry computation's parameters, those without a sharding too."""

@@ -17,7 +17,6 @@ from sdybridge.target import Target
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.annotations import Annotation
     from sdybridge.sdy import MeshAttr
@@ -94,28 +93,17 @@ class Inspection:
 
 
 def read_annotated(
-    data: str | bytes,
-    *,
-    name: str = "<string>",
-    target: Target = Target.CURRENT,
-    errors: list[SdyBridgeError] | None = None,
+    data: str | bytes, *, name: str = "<string>", target: Target = Target.CURRENT
 ) -> AnnotatedProgram:
     """The program that `data` holds: MLIR text, HLO text, or an HLO proto.
-
-    Args:
-        data: The text, or the bytes.
-        name: What error messages call it.
-        target: Whose grammar to follow.
-        errors: Where to put the errors about single meshes and shardings, which are then passed over; None
-            raises the first one.
 
     Raises:
         SdyBridgeError: It is no program, or its parts cannot be told apart.
     """
     hlo = read_hlo(data, name)
     if hlo is not None:
-        return HloAnnotations(hlo, target, errors=errors)
-    return MlirProgram(Source(text_of(data), name), target, errors=errors)
+        return HloAnnotations(hlo, target)
+    return MlirProgram(Source(text_of(data), name), target)
 
 
 def inspect_module(

@@ -120,9 +120,9 @@ Values with a sharding
   2  sharding
 
 Distinct shardings
-  count  sharding                              devices  axes  per device  largest
-      1  {devices=[2,4]<=[8]}                        8  -          512 B  a bf16[64,32], line 4
-      1  {mesh['x'=2,'y'=4], [{}, {'y', ?}]}         8  y        1.0 KiB  b bf16[64,32], line 5
+  count  sharding                             devices  axes  per device  largest
+      1  {devices=[2,4]<=[8]}                       8  -          512 B  a bf16[64,32], line 4
+      1  {mesh['x'=2,'y'=4], [{}, {'y', ?}]}        8  y        1.0 KiB  b bf16[64,32], line 5
 
 Inputs: 1 value, 512 B per device
   name  global       local       per device  sharding

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdybridge.hlo.lexer import Lexer
 from sdybridge.modules.carriers import Quoting, write_string
 from sdybridge.modules.hlo_text.tokens import (
-    STRING,
     TRIVIA,
     dictionary_end,
     error,
@@ -31,12 +30,6 @@ HEAD = re.compile(rf"{TRIVIA}(?P<root>ROOT\b{TRIVIA})?+%?+(?P<name>[\w.\-]++){TR
 _PRINTED = re.compile(
     r"[ \t]*+(ROOT )?+%?+([\w.\-]++) = "
     r"([a-z]\w*+\[[^\[\]]*+\](?:\{[^{}]*+\})?+|\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)) ([a-z][\w\-]*+)(?=\()"
-)
-_STRING = re.compile(STRING)
-_PRINTED_ENTRY = r'[A-Za-z_][\w.\-]*+="(?:[^"\\\n]++|\\[^\n])*+"'
-_PRINTED_ENTRIES = re.compile(
-    rf"(?:[^\n\"'/,]++|{STRING}|/\*index=\d++\*/|,(?! frontend_attributes=))*+"
-    rf", frontend_attributes=(\{{{_PRINTED_ENTRY}(?:,{_PRINTED_ENTRY})*+\}})(?=[,\n]|$)"
 )
 _TYPE = re.compile(r"[a-zA-Z]\w*+\[[^\[\]]*+\]")
 _OPCODE = re.compile(rf"{TRIVIA}([a-zA-Z][\w\-]*+)(?=\()", re.DOTALL)
@@ -123,23 +116,6 @@ def read_head(source: Source, at: int) -> Head:
             place = skip_trivia(text, end)
             raise error(source, place, f"expected an opcode and its operands, found {shown(text, place)}")
     return Head(found["name"], found["root"] is not None, start, end, call[1], call.end())
-
-
-def printed_entries(text: str, start: int, end: int) -> tuple[int, str] | None:
-    r"""The dictionary of frontend attributes of an instruction on one line, and where it stands.
-
-    None if there is none, or it is not as XLA prints it; a closer look tells.
-
-    >>> printed_entries('a = f32[] abs(b), frontend_attributes={c="d"}', 0, 45)
-    (38, '{c="d"}')
-    """
-    found = _PRINTED_ENTRIES.match(text, start, end)
-    if not found or text.find("frontend_attributes=", found.end(), end) >= 0:
-        return None
-    before = _STRING.sub("", text[start : found.start(1)])
-    if before.count("{") != before.count("}") or before.count("(") != before.count(")"):
-        return None  # it is part of another attribute
-    return found.start(1), found[1]
 
 
 def _shape_end(source: Source, at: int) -> int:

@@ -87,7 +87,6 @@ class HloText(HloProgram):
         self._decoded: dict[str, str] = {}  # each distinct value of a frontend attribute, too
         self._parsed: dict[str, HloSharding] = {}  # each distinct sharding is parsed once
         self._last_entry: Computation | None = None
-        self._known_entries: dict[str, dict[str, Span]] = {}  # by the text of the dictionary
         self._carried: dict[str, str] = {}  # what the literals of carriers hold
         start = skip_trivia(source.text, 0)
         module = _MODULE.match(source.text, start)
@@ -156,14 +155,6 @@ class HloText(HloProgram):
             self._carried[literal] = carrier.text
             return carrier
         return Carrier(key, text, self.source, value, Quoting.HLO)
-
-    def known_entries(self, dictionary: str) -> dict[str, Span]:
-        """Where in the text of a dictionary of frontend attributes the values stand; each is read once."""
-        found = self._known_entries.get(dictionary)
-        if found is None:
-            entries, _ = read_entries(Source(dictionary), 0)
-            found = self._known_entries[dictionary] = {entry.key: entry.value for entry in entries}
-        return found
 
     def locate(self, error: SdyBridgeError) -> SdyBridgeError:
         """The error, placed at the module."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from sdybridge.modules.hlo_program import SHARDY, HloSite
 from sdybridge.modules.hlo_text.instruction import (
     Head,
     HloAttribute,
     decode,
-    printed_entries,
     read_attributes,
     read_entries,
     read_head,
