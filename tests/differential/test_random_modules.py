@@ -14,7 +14,7 @@ from tests.differential.random_modules import random_module
 from tests.differential.reference import ReferenceModule
 
 from sdybridge.errors import SdyBridgeError
-from sdybridge.modules import ConstraintForm, export_module
+from sdybridge.modules import ConstraintForm, export_module, import_module
 
 MODULES = 200
 MODULES_THROUGH_HLO = 100
@@ -78,6 +78,18 @@ def test_same_pipeline(first_seed: int | None, fresh_seed: int) -> None:
     assert compared >= 0.9 * len(seeds)
 
 
+def expect_back(exported: str, original: str, seed: int) -> None:
+    """Import on the original's mesh finds every manual computation; exporting it again changes nothing."""
+    meshes = {"mesh": export_module(original).meshes["mesh"]}
+    back = import_module(exported, mesh=meshes)
+    assert not back.kept, f"computations of seed {seed}"
+    count = original.count("sdy.manual_computation(")
+    assert back.operations.get("sdy.manual_computation", 0) == count, f"computations of seed {seed}"
+    expect_same_module(
+        export(back.text, seed), exported, what=f"there and back of computations of seed {seed}"
+    )
+
+
 def seeds_from(first_seed: int | None, fresh_seed: int, count: int) -> range:
     start = fresh_seed if first_seed is None else first_seed
     return range(start, start + count)
@@ -127,5 +139,6 @@ def test_same_pipeline_of_computations(first_seed: int | None, fresh_seed: int) 
         if isinstance(pair, pipeline.ExportedModule):
             ours = export(pair.sdy_text, seed)
             expect_same_module(ours, pair.mhlo_text, what=f"pipeline of computations of seed {seed}")
+            expect_back(ours, pair.sdy_text, seed)
             compared += 1
     assert compared >= 0.8 * len(seeds)

@@ -32,7 +32,7 @@ NAMES = (
     "manual_axes",
     "manual_layers",
 )
-THERE_AND_BACK = frozenset({"mlp_step", "scanned_layers", "several_results", "control_flow"})
+THERE_AND_BACK = frozenset({"mlp_step", "scanned_layers", "several_results", "control_flow", "manual_axes"})
 
 
 @dataclasses.dataclass(frozen=True)

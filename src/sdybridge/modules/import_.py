@@ -22,10 +22,11 @@ from sdybridge.modules.import_computations import (
     import_computations,
 )
 from sdybridge.modules.import_meshes import convert_found, infer_meshes, known_meshes
+from sdybridge.modules.import_shard_map import import_shard_maps, mark_shard_maps
 from sdybridge.modules.import_shardings import ShardingImport
 from sdybridge.modules.open_values import OpenValues
 from sdybridge.modules.programs import named, read_hlo, text_of
-from sdybridge.modules.splice import Origins
+from sdybridge.modules.splice import Origins, splice
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
@@ -150,6 +151,9 @@ def import_module(
         if carriers and CALLS.search(read.text):
             computations = import_computations(read, target)
             steps, read = [*steps, Origins(computations.edits)], Source(computations.text, name)
+        marks = mark_shard_maps(read)
+        if marks:
+            steps, read = [*steps, Origins(marks)], Source(splice(read.text, marks), name)
         work = ShardingImport(
             read,
             target,
@@ -159,7 +163,31 @@ def import_module(
         result = _imported(work, mesh, mesh_name, axis_names, list_replicated_axes, progress)
     except SdyBridgeError as error:
         raise _located(error, source, read, steps) from None
-    return _together(result, carried, computations, steps) if steps else result
+    result = _together(result, carried, computations, steps) if steps else result
+    return _with_shard_maps(result, source, target) if marks else result
+
+
+def _with_shard_maps(result: ImportResult, source: Source, target: Target) -> ImportResult:
+    """The result, with the manual computations in GSPMD's form as operations."""
+    found = import_shard_maps(Source(result.text), target)
+    kept = [
+        replace(one, at=_same_mention(one.symbol, result.text, one.at, source.text)) for one in found.kept
+    ]
+    return replace(
+        result,
+        text=found.text,
+        operations=dict(Counter(result.operations) + found.operations),
+        kept=(*result.kept, *kept),
+    )
+
+
+def _same_mention(symbol: str, new: str, at: int, old: str) -> int:
+    """Where the old text mentions a symbol that the new one mentions behind `at`: both do so in one order."""
+    number = new.count(symbol, 0, at) + 1
+    place = -1
+    for _ in range(number):
+        place = old.find(symbol, place + 1)
+    return max(place, 0)
 
 
 def _imported(

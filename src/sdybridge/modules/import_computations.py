@@ -40,6 +40,7 @@ CALLS = re.compile(r"manual_computation_body|(?:Global|Local)To(?:Local|Global)S
 _BODY = re.compile(r"(?:local_)?xla\.sdy\.manual_computation_body(?![A-Za-z])")
 _TO_LOCAL = frozenset({"xla.sdy.GlobalToLocalShape", "local_xla.sdy.GlobalToLocalShape"})
 _TO_GLOBAL = frozenset({"xla.sdy.LocalToGlobalShape", "local_xla.sdy.LocalToGlobalShape"})
+_PASSING = (".custom_call", ".get_tuple_element", ".copy", ".sharding_constraint")
 _INDEX = re.compile(r"\[\s*+(\d{1,6})\s*+\]")
 _TOKEN = re.compile(rf"(%{SUFFIX_ID})|{STRING}|//[^\n]*+|(?<![\w.$\-])(call)(?=\s++@)")
 
@@ -76,12 +77,16 @@ class ComputationsImport:
     kept: list[KeptCall] = field(default_factory=list)
 
 
-class _KeptError(Exception):
+class KeptError(Exception):
     """A call does not become a manual computation."""
 
 
+class NoCallError(Exception):
+    """A call is not that of the body of a manual computation."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Call:
+class Call:
     """A manual computation, in calls.
 
     Attributes:
@@ -94,6 +99,7 @@ class _Call:
         ins: Their shardings.
         outs: The shardings of what comes out.
         manual_axes: The manual axes.
+        renamed: Values that the results take the place of, and the results.
     """
 
     call: Operation
@@ -105,6 +111,7 @@ class _Call:
     ins: TensorShardingPerValueAttr
     outs: TensorShardingPerValueAttr
     manual_axes: ManualAxesAttr
+    renamed: Sequence[tuple[str, str]] = ()
 
 
 def import_computations(source: Source, target: Target) -> ComputationsImport:
@@ -120,12 +127,12 @@ def import_computations(source: Source, target: Target) -> ComputationsImport:
 
     Source: `sdy_round_trip/shard_map_import.cc` in xla's `service/spmd/shardy`.
     """
-    work = _Import(source, target)
+    work = ComputationImport(source, target)
     work.find()
     return work.write()
 
 
-class _Import:
+class ComputationImport:
     """One import under way."""
 
     def __init__(self, source: Source, target: Target) -> None:
@@ -134,7 +141,7 @@ class _Import:
         self.target = target
         self.result = ComputationsImport(source.text)
         self.functions: dict[str, Operation] = {}
-        self.calls: dict[Operation, list[_Call]] = {}  # by the function that they are in
+        self.calls: dict[Operation, list[Call]] = {}  # by the function that they are in
         self.kept_bodies: set[str] = set()
         self.meshes = {one.name: one.mesh for one in find_meshes(source).operations}
         self.stem = "body"
@@ -148,15 +155,18 @@ class _Import:
         for function in functions:
             found = []
             for operations, scope in _blocks(function):
-                bodies = [(one, symbol) for one in operations if _BODY.match(symbol := _callee(one))]
+                bodies = [(one, symbol) for one in operations if (symbol := callee_of(one))]
+                bodies = [(one, symbol) for one, symbol in bodies if self.is_body(one, symbol)]
                 if not bodies:
                     continue
-                around = _Around(operations, scope)
+                around = Around(operations, scope)
                 for operation, symbol in bodies:
                     try:
-                        found.append(self._call(operation, symbol, around))
-                    except _KeptError as kept:
-                        self._keep(operation, str(kept))
+                        found.append(self.call(operation, symbol, around))
+                    except KeptError as kept:
+                        self.keep(operation, str(kept))
+                    except NoCallError:
+                        continue
             self.calls[function] = found
 
     def write(self) -> ComputationsImport:
@@ -169,7 +179,7 @@ class _Import:
         edits: list[Edit] = []
         for function in order:
             new[function] = self._function(function, new)
-        replaced = {self.functions[_callee(call.call)] for call in calls} - {
+        replaced = {self.functions[callee_of(call.call)] for call in calls} - {
             self.functions[symbol] for symbol in self.kept_bodies if symbol in self.functions
         }
         for function, text in new.items():
@@ -182,42 +192,47 @@ class _Import:
         self.result.operations["sdy.manual_computation"] = len(calls)
         return self.result
 
-    def _keep(self, call: Operation, reason: str) -> None:
-        symbol = _callee(call)
+    def keep(self, call: Operation, reason: str) -> None:
+        """Let a call stay, and its function."""
+        symbol = callee_of(call)
         self.result.kept.append(KeptCall(symbol, call.name_start, reason))
         self.kept_bodies.add(symbol)
 
-    def _call(self, call: Operation, symbol: str, around: _Around) -> _Call:
+    def is_body(self, call: Operation, symbol: str) -> bool:  # noqa: ARG002  (others look at the call)
+        """Whether a call may be that of the body of a manual computation."""
+        return _BODY.match(symbol) is not None
+
+    def call(self, call: Operation, symbol: str, around: Around) -> Call:
         """The manual computation that a call stands for."""
         body = self.functions.get(symbol)
         if not body or body.is_generic or len(body.regions) != 1 or len(body.regions[0].blocks) != 1:
-            raise _KeptError("its function has no body of one block")
+            raise KeptError("its function has no body of one block")
         to_local, operands, operand_types = self._before(call, around)
         to_global, result_types = self._behind(call, around)
         here = [*to_local[:1], call, *to_global[:1]]
         ins, outs, axes = (self._carried(key, here) for key in (IN_SHARDINGS, OUT_SHARDINGS, MANUAL_AXES))
         if not isinstance(axes, ManualAxesAttr):
-            raise _KeptError(f"nothing around it holds {MANUAL_AXES}")
+            raise KeptError(f"nothing around it holds {MANUAL_AXES}")
         ins, outs = (
             side if isinstance(side, TensorShardingPerValueAttr) else TensorShardingPerValueAttr(())
             for side in (ins, outs)
         )
-        axes = self._in_mesh_order(axes, [*ins.shardings, *outs.shardings])
-        found = _Call(call, to_local, to_global, operands, operand_types, result_types, ins, outs, axes)
+        axes = self.in_mesh_order(axes, [*ins.shardings, *outs.shardings])
+        found = Call(call, to_local, to_global, operands, operand_types, result_types, ins, outs, axes)
         names = [name for name, _ in call.results]
         to_local += dict.fromkeys(one for name in names for one in around.dead[name])
         counts = (len(found.ins.shardings), len(operands), len(body.arguments))
         if len({*counts}) != 1:
-            raise _KeptError(
+            raise KeptError(
                 f"{counts[0]} shardings, {counts[1]} operands and {counts[2]} arguments do not match"
             )
         if len(found.outs.shardings) != len(result_types):
-            raise _KeptError(
+            raise KeptError(
                 f"{len(found.outs.shardings)} shardings and {len(result_types)} results do not match"
             )
         return found
 
-    def _before(self, call: Operation, around: _Around) -> tuple[list[Operation], list[str], list[str]]:
+    def _before(self, call: Operation, around: Around) -> tuple[list[Operation], list[str], list[str]]:
         """What makes the operands of a call local, the values that go in, and their types."""
         sources: list[tuple[Operation, int]] = []
         unpacking: list[Operation] = []
@@ -231,27 +246,27 @@ class _Import:
                 index = int(found[1]) if found else -1
                 unpacking.append(one)
                 one = around.defined.get(one.operands[0])
-            if one is None or _target(one) not in _TO_LOCAL:
-                raise _KeptError(f"its operand {operand} does not come from GlobalToLocalShape")
+            if one is None or target_of(one) not in _TO_LOCAL:
+                raise KeptError(f"its operand {operand} does not come from GlobalToLocalShape")
             sources.append((one, index))
         if not sources:
             return [], [], []
         first = sources[0][0]
         if sources != [(first, k) for k in range(len(sources))] or len(first.operands) != len(sources):
-            raise _KeptError("its operands are not those of one GlobalToLocalShape, in order")
-        return [first, *unpacking], first.operands, self._types(first)[0]
+            raise KeptError("its operands are not those of one GlobalToLocalShape, in order")
+        return [first, *unpacking], first.operands, self.types(first)[0]
 
-    def _behind(self, call: Operation, around: _Around) -> tuple[list[Operation], list[str]]:
+    def _behind(self, call: Operation, around: Around) -> tuple[list[Operation], list[str]]:
         """What makes the results of a call global, and their types."""
         results = [f"{name}#{k}" if count > 1 else name for name, count in call.results for k in range(count)]
         if not results:
             return [], []
         for result in results:
             around.expect_one_use(result)
-        user = next((one for one in around.users[results[0]] if _target(one) in _TO_GLOBAL), None)
+        user = next((one for one in around.users[results[0]] if target_of(one) in _TO_GLOBAL), None)
         if user is None or user.operands != results or not user.results:
-            raise _KeptError("its results do not go to one LocalToGlobalShape, in order")
-        types = self._types(user)[1]
+            raise KeptError("its results do not go to one LocalToGlobalShape, in order")
+        types = self.types(user)[1]
         elements = tuple_elements(types[0]) if len(types) == 1 else None
         if elements is None:
             return [user], types
@@ -260,7 +275,8 @@ class _Import:
         around.expect_uses(name, len(unpacking))
         return [user, *unpacking], elements
 
-    def _types(self, operation: Operation) -> tuple[list[str], list[str]]:
+    def types(self, operation: Operation) -> tuple[list[str], list[str]]:
+        """The types of the operands and of the results."""
         left, right = operation.signature_types
         cut = [[self.text[span.start : span.end] for span in side or ()] for side in (left, right)]
         return cut[0], cut[1]
@@ -277,7 +293,7 @@ class _Import:
     def _callees_first(self) -> list[Operation]:
         """The functions, each behind those whose bodies it takes in; calls in a circle are kept."""
         ordered: dict[Operation, None] = {}
-        open_: dict[Operation, Iterator[_Call]] = {}
+        open_: dict[Operation, Iterator[Call]] = {}
         for root in self.calls:
             stack = [root]
             while stack:
@@ -291,10 +307,10 @@ class _Import:
                     ordered[function] = None
                     stack.pop()
                     continue
-                callee = self.functions[_callee(call.call)]
+                callee = self.functions[callee_of(call.call)]
                 if callee in stack:
                     self.calls[function].remove(call)
-                    self._keep(call.call, "it calls what it is in")
+                    self.keep(call.call, "it calls what it is in")
                 elif callee not in ordered:
                     stack.append(callee)
         return [*ordered]
@@ -308,7 +324,7 @@ class _Import:
             gone = {*call.to_local, call.call, *call.to_global} - {anchor}
             edits += [(*whole_line(self.text, one.start, one.end), "") for one in gone]
             left = self.text[anchor.start : anchor.name_start]
-            if call.to_global and self._types(anchor)[1] != [*call.result_types]:
+            if call.to_global and self.types(anchor)[1] != [*call.result_types]:
                 name = anchor.results[0][0]
                 count = len(call.result_types)
                 left = f"{name}:{count} = " if count > 1 else f"{name} = "
@@ -316,6 +332,7 @@ class _Import:
                     found = _INDEX.search(self.text, one.name_end, one.end)
                     value = f"{name}#{found[1]}" if found and count > 1 else name
                     unpacked += [(anchor.end, result, value) for result, _ in one.results]
+            unpacked += [(anchor.end, name, value) for name, value in call.renamed]
             edits.append((anchor.start, anchor.end, self._computation(call, anchor, left, new)))
         edits = [(start - function.start, end - function.start, text) for start, end, text in edits]
         text = splice(self.text[function.start : function.end], edits)
@@ -325,9 +342,9 @@ class _Import:
             [Renamed(ends.at(start - function.start), name, -1, value) for start, name, value in unpacked],
         )
 
-    def _computation(self, call: _Call, anchor: Operation, left: str, new: Mapping[Operation, str]) -> str:
+    def _computation(self, call: Call, anchor: Operation, left: str, new: Mapping[Operation, str]) -> str:
         """The text of a manual computation."""
-        function = self.functions[_callee(call.call)]
+        function = self.functions[callee_of(call.call)]
         text, region = new[function], function.regions[0]
         terminator = region.blocks[0].operations[-1]
         start = region.start - function.start + 1
@@ -347,13 +364,16 @@ class _Import:
             for argument in function.arguments
         )
         ins, outs = (
-            ", ".join(self._bound(sharding, call.manual_axes).stripped for sharding in side.shardings)
+            ", ".join(self.bound(sharding, call.manual_axes).stripped for sharding in side.shardings)
             for side in (call.ins, call.outs)
         )
         axes = str(call.manual_axes).removeprefix("#sdy<manual_axes").removesuffix(">")
-        inside = _TOKEN.sub(
-            lambda hit: f"%{prefix}{hit[1][1:]}" if hit[1] else hit[0], f"({arguments}) {{{body}"
-        )
+
+        def moved(hit: re.Match[str]) -> str:
+            """A value under a name of its own, and a call as it is written outside of functions."""
+            return f"%{prefix}{hit[1][1:]}" if hit[1] else "func.call" if hit[2] else hit[0]
+
+        inside = _TOKEN.sub(moved, f"({arguments}) {{{body}")
         results = call.result_types
         outputs = results[0] if len(results) == 1 else f"({', '.join(results)})"
         location = self.text[anchor.signature.end if anchor.signature else anchor.end : anchor.end]
@@ -363,12 +383,12 @@ class _Import:
             f" : ({', '.join(call.operand_types)}) -> {outputs}{location}"
         )
 
-    def _bound(self, sharding: TensorShardingAttr, axes: ManualAxesAttr) -> TensorShardingAttr:
+    def bound(self, sharding: TensorShardingAttr, axes: ManualAxesAttr) -> TensorShardingAttr:
         """The sharding, replicated along the manual axes that it does not mention."""
         free = [AxisRefAttr(name) for name in axes.value if not sharding.is_bound(name)]
         if not free:
             return sharding
-        mesh = self._mesh(sharding)
+        mesh = self.mesh_of(sharding)
         refs = [*sharding.replicated_axes, *free]
         if mesh and all(mesh.has_axis(ref.name) for ref in refs):
             refs.sort(key=mesh.axis_ref_key)
@@ -376,14 +396,15 @@ class _Import:
             sharding.mesh_or_ref, sharding.dim_shardings, refs, sharding.unreduced_axes, sharding.reduction_op
         )
 
-    def _in_mesh_order(self, axes: ManualAxesAttr, shardings: Sequence[TensorShardingAttr]) -> ManualAxesAttr:
+    def in_mesh_order(self, axes: ManualAxesAttr, shardings: Sequence[TensorShardingAttr]) -> ManualAxesAttr:
         """The manual axes in the order of the mesh, as XLA's import has them."""
-        mesh = self._mesh(shardings[0]) if shardings else None
+        mesh = self.mesh_of(shardings[0]) if shardings else None
         if mesh is None or not all(map(mesh.has_axis, axes.value)):
             return axes
         return ManualAxesAttr(sorted(axes.value, key=mesh.axis_index))
 
-    def _mesh(self, sharding: TensorShardingAttr) -> MeshAttr | None:
+    def mesh_of(self, sharding: TensorShardingAttr) -> MeshAttr | None:
+        """The mesh that a sharding is on, if the program has it."""
         ref = sharding.mesh_or_ref
         return self.meshes.get(ref) if isinstance(ref, str) else ref
 
@@ -396,7 +417,7 @@ class _Import:
         return f"{self.stem}{self.number - 1}_"
 
 
-class _Around:
+class Around:
     """A block in which bodies are called: where its values come from, and where they go."""
 
     def __init__(self, operations: Sequence[Operation], scope: Scope) -> None:
@@ -411,17 +432,21 @@ class _Around:
                 for operand in dict.fromkeys(one.operands):
                     self.users[operand].append(one)
                     self.dead[operand.partition("#")[0]].append(one)
-            if one.full_name.endswith((".custom_call", ".get_tuple_element")):
+            if one.full_name.endswith(
+                (".custom_call", ".get_tuple_element", ".copy", ".sharding_constraint")
+            ):
                 for operand in dict.fromkeys(one.operands):
                     self.users[operand].append(one)
 
     def expect_one_use(self, value: str) -> None:
+        """Raise unless the value has one use."""
         self.expect_uses(value, 1)
 
     def expect_uses(self, value: str, count: int) -> None:
+        """Raise unless the value has so many uses."""
         dead = sum(one.full_name == "stablehlo.tuple" for one in self.users[value])
         if self._uses(value) != count + dead:
-            raise _KeptError(f"{value} has other uses")
+            raise KeptError(f"{value} has other uses")
 
     def _uses(self, value: str) -> int:
         definition = self.scope.find(value)
@@ -455,7 +480,7 @@ def _blocks(function: Operation) -> Iterator[tuple[list[Operation], Scope]]:
             stack += [(one, here) for one in inner if one.regions and one.full_name != "func.func"]
 
 
-def _callee(operation: Operation) -> str:
+def callee_of(operation: Operation) -> str:
     """The function that an operation calls; empty for other operations."""
     if operation.full_name != "func.call":
         return ""
@@ -466,7 +491,7 @@ def _callee(operation: Operation) -> str:
     return symbol_name(text[entry.value.start : entry.value.end]) if entry and entry.value else ""
 
 
-def _target(operation: Operation) -> str:
+def target_of(operation: Operation) -> str:
     """The target of a custom call; empty for other operations."""
     if not operation.full_name.endswith(".custom_call"):
         return ""

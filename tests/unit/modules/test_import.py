@@ -192,3 +192,18 @@ def test_deep_nesting_and_long_lines() -> None:
     assert import_module(deep).sites == 1
     line = " ".join(f'%{i} = c.d %a {{mhlo.sharding = "{TILED}"}} : tensor<8x8xf32>' for i in range(500))
     assert import_module(line).sites == 500
+
+
+def test_kept_shard_maps_say_where_and_why() -> None:
+    lines = [
+        "func.func @main(%a: t) {",
+        '%0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[8]<=[8]}"} : (t) -> t',
+        '%1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (t) -> s',
+        "return }",
+    ]
+    text = "\n".join(lines).replace("t)", "tensor<8xf32>)").replace("-> t", "-> tensor<8xf32>")
+    text = text.replace("-> s", "-> tensor<1xf32>")
+    (kept,) = import_module(text).kept
+    assert kept.symbol == "SPMDFullToShardShape"
+    assert text[kept.at :].startswith("SPMDFullToShardShape(%0)")
+    assert kept.reason == "its body is not a function of its own, called with its result"
