@@ -51,8 +51,26 @@ def as_json(result: ConvertedModule, source: Source, seconds: float, **details: 
             for sharding in result.shardings
         ],
         "losses": {kind: count for kind, count, _ in losses},
+        "functions": _functions(result, source),
         "seconds": round(seconds, 6),
     }
+
+
+def _functions(result: ConvertedModule, source: Source) -> list[dict[str, object]]:
+    """What was done in each function of an MLIR program."""
+    from sdybridge.modules import report_functions
+
+    if result.proto is not None or "func.func" not in source.text:
+        return []
+    return [
+        {
+            "name": one.name,
+            "sites": one.shardings,
+            "operations": dict(one.operations),
+            "losses": dict(one.losses),
+        }
+        for one in report_functions(source.text, result)
+    ]
 
 
 def place(result: ConvertedModule, source: Source, offset: int) -> str:

@@ -12,6 +12,8 @@ from sdybridge.modules.export import export_module as export_module
 from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm
 
 if TYPE_CHECKING:
+    from sdybridge.modules.by_function import FunctionReport as FunctionReport
+    from sdybridge.modules.by_function import report_functions as report_functions
     from sdybridge.modules.import_ import ImportResult as ImportResult
     from sdybridge.modules.import_ import import_module as import_module
     from sdybridge.modules.import_computations import KeptCall as KeptCall
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.verify import verify_module as verify_module
 
 _HOMES = {
+    "FunctionReport": "by_function",
     "ImportResult": "import_",
     "KeptCall": "import_computations",
     "Inspection": "inspection",
@@ -40,6 +43,7 @@ _HOMES = {
     "import_module": "import_",
     "read_hlo": "programs",
     "rename_axes": "rename_axes",
+    "report_functions": "by_function",
     "rewrite_module": "rewrite",
     "round_trip": "roundtrip",
     "strip_shardings": "rewrite",

@@ -382,6 +382,15 @@ def test_export_json(program: Path) -> None:
             },
         ],
         "losses": {"openness": 1, "axis-names": 2},
+        "functions": [
+            {"name": "", "sites": 0, "operations": {"sdy.mesh": 1}, "losses": {}},
+            {
+                "name": "f",
+                "sites": 2,
+                "operations": {"sdy.reshard": 1},
+                "losses": {"axis-names": 2, "openness": 1},
+            },
+        ],
     }
 
 
