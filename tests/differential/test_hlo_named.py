@@ -25,9 +25,15 @@ from sdybridge.hlo import HloSharding
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-TEXTS_PER_SEED = 800
-DAMAGED_PER_SEED = 150
-STRICTER = (r"must hold each of", r"but \[.*\] count \d+", r"more than 2\*\*63 - 1 devices", r"is -?\d+, but")
+TEXTS_PER_SEED = 600
+DAMAGED_PER_SEED = 80
+STRICTER = (
+    r"must hold each of",
+    r"but \[.*\] count \d+",
+    r"more than 2\*\*63 - 1 devices",
+    r"is -?\d+, but",
+    r"axes are counted from 0",
+)
 """What jaxlib reads in protos and we refuse: it makes no sense of them later."""
 READ_HERE_ONLY = re.compile(r"mesh\s*\[\s*[^\]'\"]*[A-Za-z_]|\{\s*[A-Za-z_]")
 """Names without quotes, as older releases print them."""
