@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.fresh import alternate_processes, cost_cpu, cost_wall, run_python
@@ -13,6 +14,15 @@ if TYPE_CHECKING:
     from benchmarks.effort import Effort
 
 GOAL = AtMost(0.040)
+ANSWER = AtMost(0.100)
+_SHARDING = ('[{"y"}, {}]', "--mesh", "x=2,y=4")
+ASKED = {
+    "convert": ("convert", *_SHARDING),
+    "explain": ("explain", *_SHARDING, "--shape", "f32[64,128]"),
+    "draw": ("draw", *_SHARDING),
+}
+"""What the command is asked, by the name of what it does."""
+
 _LOADED = """
 import sys
 before = set(sys.modules)
@@ -34,6 +44,16 @@ def run(effort: Effort) -> Iterator[Table]:
         Row("third-party packages", len(loaded), len(third_party("jax")), Unit.COUNT, AtMost(0)),
     ]
     yield Table("Import; cold", "JAX", rows, f"loaded: {', '.join(loaded)}" if loaded else "")
+    answers = alternate_processes([["-m", "sdybridge", *ASKED[name]] for name in ASKED], effort.processes)
+    yield Table(
+        "One answer of the command; cold",
+        "",
+        [
+            Row(f"sdybridge {name}, CPU time", median(run.cpu for run in runs), None, goal=ANSWER)
+            for name, runs in zip(ASKED, answers, strict=True)
+        ],
+        "the start of Python included",
+    )
 
 
 def third_party(module: str) -> list[str]:

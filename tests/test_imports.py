@@ -26,6 +26,9 @@ USES = {
         "except sdybridge.SdyBridgeError as error:\n    print(error)\n"
     ),
     "pickle": f"import pickle\n{SHARDING}assert pickle.loads(pickle.dumps(sharding)) is sharding\n",
+    "explain": f"{MESH}{SHARDING}print(sdybridge.explain(sharding, mesh=mesh, shape='f32[8,8]'))\n",
+    "compare": f"{MESH}{SHARDING}print(sdybridge.explain(sharding, '[{{}}, {{}}]', mesh=mesh))\n",
+    "draw": f"{MESH}{SHARDING}print(sdybridge.draw(sharding, mesh=mesh).to_svg())\n",
     "command": "import sdybridge.cli\n",
 }
 MAY_LOAD = {"command": {"click"}}

@@ -17,7 +17,7 @@ from tests.property.hlo_strategies import (
     tile_assignments,
 )
 
-from sdybridge import hlo
+from sdybridge import SdyBridgeError, hlo
 from sdybridge.hlo import HloSharding, IotaTileAssignment, OpShardingType, TileAssignment
 from sdybridge.hlo.primes import prime_factors
 from sdybridge.target import Target
@@ -243,3 +243,13 @@ class TestProto:
         proto = sharding.with_reduction_op(op).to_proto(target=Target.NEWER)
         added = [entry.op_name for entry in proto.metadata][len(sharding.metadata) :]
         assert added == ([op.name] if sharding.has_unreduced or op is not hlo.ReductionOp.SUM else [])
+
+
+@given(leaf_shardings(), st.sampled_from(Target))
+def test_bytes_are_those_of_the_message(sharding: HloSharding, target: Target) -> None:
+    """Also where they are written without one."""
+    try:
+        message = sharding.to_proto(target=target)
+    except SdyBridgeError:
+        return
+    assert sharding.to_proto_bytes(target=target) == message.SerializeToString(deterministic=True)

@@ -13,6 +13,7 @@ from sdybridge.hlo import packed_ids
 from sdybridge.hlo.checks import cropped, shown
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp
 from sdybridge.hlo.named_proto import fill_named
+from sdybridge.hlo.short_bytes import short_bytes
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def to_proto_bytes(sharding: ShardingForms, target: Target) -> bytes:
     Raises:
         ConversionError, ProtoError: As `to_proto`.
     """
+    short = short_bytes(sharding, target)
+    if short is not None:
+        return short
     from sdybridge.hlo import op_sharding_pb2
 
     is_long = _has_long_list(sharding)
