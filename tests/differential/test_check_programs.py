@@ -10,6 +10,7 @@ from tests.differential.programs import PROGRAMS
 
 from sdybridge import export_module, import_module
 from sdybridge.checks import Severity, Verdict, check_module, compare_programs, open_program
+from sdybridge.modules import CarrierForm
 
 ALIKE = [name for name, program in PROGRAMS.items() if not program.is_manual and name != "callbacks"]
 """Programs that export keeps operation by operation; callbacks come to return tuples."""
@@ -25,12 +26,21 @@ def as_hlo(text: str) -> tuple[str, bytes]:
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    """Each program with Shardy shardings, and (`name exported`) with HLO shardings."""
+    """Each program with Shardy shardings; `name exported` with HLO shardings, `name carried` with both."""
     lowered = {name: program.text(8) for name, program in PROGRAMS.items()}
-    return lowered | {
-        f"{name} exported": export_module(text, add_missing_sharding_to_control_flow=False).text
+    carried = {
+        f"{name} carried": export_module(text, carrier=CarrierForm.SDY).text
         for name, text in lowered.items()
+        if not PROGRAMS[name].is_manual
     }
+    return (
+        lowered
+        | carried
+        | {
+            f"{name} exported": export_module(text, add_missing_sharding_to_control_flow=False).text
+            for name, text in lowered.items()
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +76,7 @@ def test_arguments_and_results_are_the_same_in_every_format(
 def test_export_and_import_keep_the_meaning(name: str, texts: dict[str, str]) -> None:
     exported = texts[f"{name} exported"]
     mlir = open_program(texts[name], "mlir")
-    for other in (exported, import_module(exported, mesh=mlir.meshes).text):
+    for other in (exported, texts[f"{name} carried"], import_module(exported, mesh=mlir.meshes).text):
         counts = Counter(pair.verdict for pair in compare_programs(mlir, open_program(other, "other")))
         assert counts
         assert counts[Verdict.DIFFERENT] == counts[None] == 0

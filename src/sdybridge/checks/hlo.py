@@ -7,7 +7,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, cast
 
-from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem, Program, Use
+from sdybridge.checks.program import GSPMD_CALLS, RESULT_CALL, Call, Options, Place, Problem, Program, Use
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.annotations import CARRIER, HLO
 from sdybridge.modules.hlo_annotations import HloAnnotations
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _CALL = re.compile(rf'custom_call_target="({"|".join(sorted(GSPMD_CALLS))})"')
 _OPERAND = re.compile(r"([A-Za-z_][\w.\-]*)\s*(?:,|\Z)")
-_RESULT_CALL = "xla.sdy.FuncResultSharding"
 _OPERAND_IDS = 36
 _SHARDED = ("sharding={", "xla.sdy.")
 
@@ -90,7 +89,7 @@ class Hlo(Program):
     def repeats_result(self, annotation: Annotation) -> bool:
         """Whether a value is there only to give a result its Shardy sharding on the way through HLO."""
         site = self.sites.get(annotation.offset)
-        return site is not None and site.target == _RESULT_CALL
+        return site is not None and site.target == RESULT_CALL
 
     @abc.abstractmethod
     def key(self, site: HloSite) -> tuple[str, object]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem, Program, Use
+from sdybridge.checks.program import GSPMD_CALLS, RESULT_CALL, Call, Options, Place, Problem, Program, Use
 from sdybridge.errors import ParseError
 from sdybridge.modules.annotations import CARRIER, MHLO, SDY
 from sdybridge.modules.attributes import attribute_end
 from sdybridge.modules.checker import Checker
+from sdybridge.modules.dictionary import find_entry
 from sdybridge.modules.hlo_attribute import element_span
 from sdybridge.modules.lexer import symbol_name, unescape
 from sdybridge.modules.mlir_annotations import FRONTEND_ATTRIBUTES, MlirProgram
@@ -93,14 +94,47 @@ class MlirText(Program):
                 yield Call(target, self._has_sharding(operation), place)
 
     @functools.cached_property
+    def _targets(self) -> dict[int, str]:
+        """What custom calls call, by where their shardings stand."""
+        found = {}
+        for operation in self.tree.walk():
+            target = self.target_of(operation)
+            if target == "Sharding" or target == RESULT_CALL:
+                entries = [operation.attribute(key) for key in (*_SHARDING_KEYS, FRONTEND_ATTRIBUTES)]
+                for entry in filter(None, entries):
+                    value = entry.value
+                    if value and entry.key == FRONTEND_ATTRIBUTES:
+                        carried = find_entry(self.source.text, value.start, CARRIER)
+                        value = carried.value if carried else None
+                    if value:
+                        found[value.start] = target
+        return found
+
+    @functools.cached_property
     def sharding_calls(self) -> frozenset[int]:
-        """Where the HLO shardings of the calls of `@Sharding` stand."""
-        entries = [
-            operation.attribute(MHLO)
-            for operation in self.tree.walk()
-            if self.target_of(operation) == "Sharding"
-        ]
-        return frozenset(entry.value.start for entry in entries if entry and entry.value)
+        """Where the shardings of the calls of `@Sharding` stand."""
+        return frozenset(offset for offset, target in self._targets.items() if target == "Sharding")
+
+    def repeats_result(self, annotation: Annotation) -> bool:
+        """Whether a value is there only to give a result its Shardy sharding on the way through HLO."""
+        return self._targets.get(annotation.offset) == RESULT_CALL
+
+    @functools.cached_property
+    def results_by_calls(self) -> frozenset[tuple[str, str]]:
+        """The results, by function and name, whose Shardy sharding a call on their value carries."""
+        calls = {
+            (scope, name)
+            for scope, operation in self._operations()
+            if self.target_of(operation) == RESULT_CALL
+            for name, _ in operation.results
+        }
+        return frozenset(
+            (scope, f"result {i}")
+            for scope, operation in (self._operations() if calls else ())
+            if operation.full_name == "func.return"
+            for i, name in enumerate(operation.operands)
+            if (scope, name) in calls
+        )
 
     def target_of(self, operation: Operation) -> str:
         """What a custom call calls; empty for other operations."""

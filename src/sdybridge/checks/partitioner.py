@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.annotations import Annotation
 
 _FEW = 8
+_TUPLE_RESULTS = "xla.sdy.tuple_results_shardings"  # the module's frontend attribute for all results
 
 
 def check(program: Program) -> Iterator[Problem]:
@@ -61,6 +62,9 @@ def _mixed(program: Program) -> Iterator[Problem]:
             ),
         )
         return
+    gspmd = [one for one in gspmd if one.opcode != "result" or _turns_shardy_off(program, one)]
+    if not gspmd:
+        return
     triggers = [one for one in gspmd if _turns_shardy_off(program, one)]
     if triggers:
         message = "GSPMD and Shardy annotations are mixed: XLA will use GSPMD"
@@ -94,7 +98,10 @@ def _turns_shardy_off(program: Program, one: Annotation) -> bool:
     """
     if one.opcode == "argument":
         return one.scope != "main"
-    return one.opcode == "result" or _is_sharding_call(program, one)
+    if one.opcode == "result":
+        is_carried = isinstance(program, MlirText) and (one.scope, one.name) in program.results_by_calls
+        return not is_carried and _TUPLE_RESULTS not in program.source.text
+    return _is_sharding_call(program, one)
 
 
 def _is_sharding_call(program: Program, one: Annotation) -> bool:

@@ -98,6 +98,17 @@ HALVES = "{devices=[2,1]<=[2]}"
 ANY = "tensor<8x8xf32>) -> tensor<8x8xf32>"
 REDUCED = "#sdy.sharding_per_value<[<@{mesh}, [{{}}, {{}}], unreduced={{{axes}}}>]>"
 
+RESULT = (
+    carrier('[{"x"}, {}]', f'mhlo.sharding = "{HALVES}"')
+    .replace(") {\n  return", f') -> (tensor<8x8xf32> {{mhlo.sharding = "{HALVES}"}}) {{\n  return')
+    .replace(
+        "  return\n",
+        "  %0 = stablehlo.custom_call @xla.sdy.FuncResultSharding(%a) {mhlo.frontend_attributes = {xla.sdy.sharding = "
+        '"#sdy.sharding_per_value<[<@mesh, [{\\22x\\22}, {}]>]>"}} : (tensor<8x8xf32>) -> tensor<8x8xf32>\n'
+        "  return %0 : tensor<8x8xf32>\n",
+    )
+)
+
 CASES: dict[str, tuple[list[str], list[str]]] = {
     "SB100": (
         ["func.func @main(%a: tensor<8xf32>) {\n", "func.func @f(%a: i32) {\n  %0 = )\n}\n",
@@ -186,8 +197,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [sdy('[{"x"}, {}]', body=f'  %0 = stablehlo.custom_call @Sharding(%a) {{mhlo.sharding = "{{replicated}}"}} : ({ANY}\n'),
          sdy('[{"x"}, {}]', body='  %0 = stablehlo.abs %a {mhlo.sharding = "{replicated}"} : tensor<8x8xf32>\n'),
          sdy('[{"x"}, {}]') + 'func.func @g() -> (i32 {mhlo.sharding = "{replicated}"}) {\n  return\n}\n',
-         MIXED_HLO.format(call=CALL, root="")],
-        [sdy('[{"x"}, {}]', body=constraint("[{}, {}]", "%a", "tensor<8x8xf32>")), grid("{replicated}"),
+         MIXED_HLO.format(call=CALL, root=""), RESULT.replace("xla.sdy.FuncResultSharding", "other")],
+        [sdy('[{"x"}, {}]', body=constraint("[{}, {}]", "%a", "tensor<8x8xf32>")), grid("{replicated}"), RESULT,
          carrier('[{"x"}, {}]', f'mhlo.sharding = "{HALVES}"'),
          sdy('[{"x"}, {}]').replace("{sdy.", f'{{mhlo.sharding = "{HALVES}", sdy.'),
          MIXED_HLO.format(call=CALL + ATTRIBUTE, root=""), MIXED_HLO.format(call="negate(a)", root=""),
