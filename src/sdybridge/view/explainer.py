@@ -77,7 +77,7 @@ def explain(
     Args:
         sharding: A sharding in any notation: text (`[{"y"}, {}]`, `#sdy.sharding<...>`, `{devices=...}`,
             `P('x', None)`, proto bytes in hexadecimal, base64 or escaped), an attribute, an `HloSharding`,
-            bytes, or a `PartitionSpec`.
+            bytes, or JAX's `PartitionSpec` and `NamedSharding`.
         after: A second one: then the answer is what moves between them.
         mesh: The mesh: a `MeshAttr`, sizes by axis name, several meshes by name, or JAX's. Device grids do
             without; a mesh is inferred, one for both where there is one.
@@ -102,7 +102,7 @@ def explain(
         >>> [step.kind for step in moves.steps]
         ['all-to-all']
     """
-    known = as_meshes(mesh)
+    known = as_meshes(_mesh_of(sharding) if mesh is None else mesh)
     tensor = as_tensor(shape)
     rank = None if tensor is None else tensor.rank
     given = [sharding] if after is None else [sharding, after]
@@ -110,6 +110,11 @@ def explain(
     return explain_parsed(
         parsed, known, tensor, manual_axes=manual_axes, axis_names=axis_names, target=target
     )
+
+
+def _mesh_of(sharding: object) -> object:
+    """The mesh that one of JAX's `NamedSharding`s brings along."""
+    return getattr(sharding, "mesh", None) if type(sharding).__name__ == "NamedSharding" else None
 
 
 def explain_parsed(

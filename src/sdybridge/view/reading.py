@@ -80,8 +80,11 @@ def parse(
         return Parsed(Source(given.hex(), name), Notation.PROTO, (), hlo)
     if isinstance(given, str):
         return _parse_text(Source(given, name), known, rank, target)
-    if type(given).__name__ == "PartitionSpec":
+    kind = type(given).__name__
+    if kind in ("P", "PartitionSpec", "HloSharding"):  # of JAX and jaxlib, whose text says it
         return _parse_text(Source(str(given), name), known, rank, target)
+    if kind == "NamedSharding" and hasattr(given, "spec"):
+        return _parse_text(Source(str(given.spec), name), known, rank, target)
     raise TypeError(
         f"expected a sharding: text, a TensorShardingAttr, an HloSharding, proto bytes or a PartitionSpec, "
         f"not a {type(given).__name__}"
@@ -165,9 +168,10 @@ def as_meshes(mesh: object) -> Known:
         return MeshAttr.from_sizes(mesh)
     sizes = getattr(mesh, "shape", None)  # JAX's Mesh and AbstractMesh
     if isinstance(sizes, Mapping):
-        devices = getattr(mesh, "devices", None)
-        flat = getattr(devices, "flat", ())  # an AbstractMesh has no devices
-        ids = [device.id for device in flat]
+        try:
+            ids = [device.id for device in mesh.devices.flat]  # type: ignore[attr-defined]
+        except (AttributeError, ValueError):  # an AbstractMesh has no devices
+            ids = []
         dense = sorted(ids) == list(range(len(ids)))
         return MeshAttr.from_sizes({str(axis): size for axis, size in sizes.items()}, ids if dense else ())
     raise TypeError(f"expected a MeshAttr, or the sizes of axes by name, not a {type(mesh).__name__}")
@@ -180,9 +184,21 @@ def as_tensor(shape: object) -> TensorType | None:
     if isinstance(shape, str):
         return TensorType.from_string(shape)
     if hasattr(shape, "shape") and hasattr(shape, "dtype"):
-        return TensorType(tuple(map(int, shape.shape)), str(shape.dtype).replace("float", "f"))
+        return TensorType(tuple(map(int, shape.shape)), _element_of(str(shape.dtype)))
     if isinstance(shape, (list, tuple)) and all(size is None or type(size) is int for size in shape):
         if any(size is not None and size < 0 for size in shape):
             raise VerificationError(f"a shape has sizes of 0 and more, got {list(shape)}", rule="shape")
         return TensorType(tuple(shape))
     raise TypeError(f"expected the type of a tensor, such as 'f32[64,128]', not {shape!r}")
+
+
+def _element_of(dtype: str) -> str:
+    """XLA's name of a NumPy type.
+
+    >>> [_element_of(name) for name in ("float32", "bfloat16", "int8", "uint4", "bool", "complex64")]
+    ['f32', 'bf16', 's8', 'u4', 'pred', 'c64']
+    """
+    for theirs, ours in (("float", "f"), ("uint", "u"), ("int", "s"), ("complex", "c"), ("bool", "pred")):
+        if theirs in dtype:
+            return dtype.replace(theirs, ours).partition("_")[0]
+    return dtype

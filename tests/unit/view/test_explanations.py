@@ -397,6 +397,23 @@ def test_objects() -> None:
     assert explain(sharding, mesh={"m": mesh}).num_shards == 4  # type: ignore[union-attr]
 
 
+def test_objects_of_jax() -> None:
+    jax = pytest.importorskip("jax")
+    mesh = jax.sharding.AbstractMesh((2, 4), ("x", "y"))
+    spec = jax.sharding.PartitionSpec("y", None)
+    shape = jax.ShapeDtypeStruct((64, 128), jax.numpy.bfloat16)
+    found = explain(jax.sharding.NamedSharding(mesh, spec), shape=shape)
+    assert isinstance(found, Explanation)
+    assert str(found.sharded.sdy) == '#sdy.sharding<@mesh, [{"y"}, {}]>'
+    assert found.bytes_per_device == 16 * 128 * 2
+    assert explain(spec, mesh=mesh, shape=shape).to_dict() == found.to_dict()
+    from jaxlib.xla_client import HloSharding as Theirs
+
+    found = explain(Theirs.iota_tile((2, 4)))
+    assert isinstance(found, Explanation)
+    assert str(found.sharded.hlo) == "{devices=[2,4]<=[8]}"
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
