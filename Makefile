@@ -8,7 +8,7 @@ SECONDS ?= 600
 PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup debuggers demo test test-all fuzz lint bench docs proto clean
+.PHONY: help setup tools demo test test-all fuzz lint bench docs proto clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -23,13 +23,13 @@ $(STAMP): pyproject.toml
 	touch $@
 
 # Their tests are skipped, with the reason, where one is missing.
-debuggers:  ## install gdb and lldb from Debian, for the tests that run in them (needs root)
-	@if command -v gdb > /dev/null && command -v lldb > /dev/null; then \
-	  echo "gdb and lldb are installed"; \
+tools:  ## install gdb, lldb and chromium from Debian, for the tests that run in them (needs root)
+	@if command -v gdb > /dev/null && command -v lldb > /dev/null && command -v chromium > /dev/null; then \
+	  echo "gdb, lldb and chromium are installed"; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  apt-get -qq update && apt-get -qq install --no-install-recommends gdb lldb > /dev/null; \
+	  apt-get -qq update && apt-get -qq install --no-install-recommends gdb lldb chromium > /dev/null; \
 	else \
-	  echo "install gdb and lldb as root: with your package manager, or on Debian with 'sudo make debuggers'"; exit 1; \
+	  echo "install gdb, lldb and chromium as root: on Debian with 'sudo make tools'"; exit 1; \
 	fi
 
 demo: $(STAMP)  ## export a real JAX training step and let XLA check the result

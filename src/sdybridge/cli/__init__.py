@@ -12,21 +12,29 @@ import sdybridge
 from sdybridge.cli.terminal import show_error
 from sdybridge.errors import SdyBridgeError
 
-_COMMANDS = {
-    "check": "Find what is wrong or doubtful about the shardings of programs.",
-    "convert": "Convert one sharding either way, and show what is lost.",
-    "diff": "Compare two shardings, or two programs, device by device.",
-    "draw": "Draw the tensor as a grid of shards, with the devices that hold them.",
-    "explain": "Say what a sharding means, or what moves between two.",
-    "export": "Convert a whole program from Shardy shardings to HLO shardings.",
-    "import": "Convert a whole program from HLO shardings to Shardy shardings.",
-    "inspect": "Show the meshes, shardings, inputs and outputs of programs.",
-    "rename-axes": "Give mesh axes new names, everywhere in a program.",
-    "rewrite": "Write the HLO shardings of a program in another way.",
-    "roundtrip": "Export a program, import it back, and compare its shardings.",
-    "storage": "Read attributes from a process or a core dump; show their layout.",
-    "strip": "Remove every sharding of an HLO program.",
+_SECTIONS = {
+    "Convert": {
+        "convert": "Convert one sharding either way, and show what is lost.",
+        "export": "Convert a whole program from Shardy shardings to HLO shardings.",
+        "import": "Convert a whole program from HLO shardings to Shardy shardings.",
+        "roundtrip": "Export a program, import it back, and compare its shardings.",
+        "rewrite": "Write the HLO shardings of a program in another way.",
+        "strip": "Remove every sharding of an HLO program.",
+        "rename-axes": "Give mesh axes new names, everywhere in a program.",
+    },
+    "Understand": {
+        "explain": "Say what a sharding means, or what moves between two.",
+        "draw": "Draw a tensor as a grid of shards, with the devices of each.",
+        "diff": "Compare two shardings, or two programs, device by device.",
+        "inspect": "Show the meshes, shardings, inputs and outputs of programs.",
+        "check": "Find what is wrong or doubtful about the shardings of programs.",
+        "report": "Write one HTML page about a program.",
+    },
+    "Debug": {
+        "storage": "Read attributes from a process or core dump, show layouts.",
+    },
 }
+_COMMANDS = {name: about for section in _SECTIONS.values() for name, about in section.items()}
 _FILES = {"import": "import_", "rename-axes": "rename_axes"}
 
 
@@ -57,8 +65,9 @@ class _LazyGroup(click.Group):
             raise click.UsageError(f"no command `{args[0]}`; {hint}", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<11}", about) for name, about in commands.items()])
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -30,7 +30,7 @@ def run_gdb(commands: Sequence[str], *program: str) -> str:
     """What gdb prints for each of the commands, after loading the script; skips where there is no gdb."""
     reason = _gdb_problem()
     if reason:
-        pytest.skip(f"NOT TESTED IN GDB: {reason}; `make debuggers` says how to get it")
+        pytest.skip(f"NOT TESTED IN GDB: {reason}; `make tools` says how to get it")
     # without its start-up files and the debug information of libraries, which take seconds
     start = ["gdb", "-nx", "-q", "-batch", "-iex", "set auto-solib-add off", "-ix", script_of("gdb")]
     options = ["set disable-randomization off", "set width 0", "set print frame-arguments none"]
@@ -41,7 +41,7 @@ def run_lldb(commands: Sequence[str], *program: str) -> str:
     """The same for lldb."""
     reason = _lldb_problem()
     if reason:
-        pytest.skip(f"NOT TESTED IN LLDB: {reason}; `make debuggers` says how to get it")
+        pytest.skip(f"NOT TESTED IN LLDB: {reason}; `make tools` says how to get it")
     options = ["settings set target.disable-aslr false", f"command script import {script_of('lldb')}"]
     start = ["lldb", "--no-lldbinit", "--batch", *_each("-o", [*options, *commands])]
     return _run([*start, "--", *program] if program else start, _lldb_modules())
