@@ -16,7 +16,7 @@ from sdybridge.modules.converted import ConvertedModule, most_frequent_first
 from sdybridge.modules.hlo_import import HloImport
 from sdybridge.modules.import_carriers import CARRIED, SWITCH, CarriersImport, import_carriers
 from sdybridge.modules.import_computations import (
-    CALLS,
+    CALLED,
     ComputationsImport,
     KeptCall,
     import_computations,
@@ -148,7 +148,7 @@ def import_module(
         if carriers and CARRIED.search(text) and SWITCH not in text:
             carried = import_carriers(source, known_meshes(source, (), mesh, mesh_name), target)
             steps, read = [Origins(carried.edits)], Source(carried.text, name)
-        if carriers and CALLS.search(read.text):
+        if carriers and CALLED in read.text:
             computations = import_computations(read, target)
             steps, read = [*steps, Origins(computations.edits)], Source(computations.text, name)
         marks = mark_shard_maps(read)

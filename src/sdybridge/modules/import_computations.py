@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sdybridge.source import Source
     from sdybridge.target import Target
 
-CALLS = re.compile(r"manual_computation_body|(?:Global|Local)To(?:Local|Global)Shape")
-"""Pattern of what stands in every program with such calls."""
+CALLED = "xla.sdy.manual_computation_body"
+"""What stands in every program with such calls."""
 
 _BODY = re.compile(r"(?:local_)?xla\.sdy\.manual_computation_body(?![A-Za-z])")
 _TO_LOCAL = frozenset({"xla.sdy.GlobalToLocalShape", "local_xla.sdy.GlobalToLocalShape"})
