@@ -589,7 +589,13 @@ class ShardingExport:
         """Whether shardings without axes are on another mesh than the manual computation around them."""
         if not self.scope or all(sharding.mesh_or_ref == self.scope.mesh for sharding in shardings):
             return False
-        return any(not resolve_mesh(sharding, self.meshes.at(at)).axes for sharding in shardings)
+        refs = [sharding.mesh_or_ref for sharding in shardings]
+        meshes = self.meshes.at(at)
+        if any(isinstance(ref, str) and ref not in meshes for ref in refs):
+            self.read_all_meshes()
+            meshes = self.meshes.at(at)
+        found = [meshes.get(ref) if isinstance(ref, str) else ref for ref in refs]
+        return any(mesh is not None and not mesh.axes for mesh in found)
 
     def read_all_meshes(self) -> None:
         """Look for meshes in the whole text.

@@ -55,18 +55,14 @@ def mark_shard_maps(source: Source) -> list[Edit]:
         return []
     edits: list[Edit] = []
     try:
-        operations = [
-            one
-            for one in parse_operations(source).walk()
-            if target_of(one) == TO_LOCAL or (one.full_name == "func.call" and not one.operands)
-        ]
+        for one in parse_operations(source).walk():
+            if target_of(one) == TO_LOCAL or (one.full_name == "func.call" and not one.operands):
+                entry = one.attribute("mhlo.sharding")
+                if entry and entry.value and text[entry.value.start] == '"':
+                    value = text[entry.value.start : entry.value.end]
+                    edits.append((entry.span.end, entry.span.end, f", {_MARK} = {value}"))
     except ParseError:
-        return []  # the text need not be read as operations for anything else
-    for one in operations:
-        entry = one.attribute("mhlo.sharding")
-        if entry and entry.value and text[entry.value.start] == '"':
-            value = text[entry.value.start : entry.value.end]
-            edits.append((entry.span.end, entry.span.end, f", {_MARK} = {value}"))
+        return []  # for nothing else need it be read as operations
     return edits
 
 
@@ -78,8 +74,11 @@ def import_shard_maps(source: Source, target: Target) -> ComputationsImport:
         target: Whose grammar to follow.
     """
     work = _ShardMapImport(source, target)
-    work.find()
-    result = work.write()
+    try:
+        work.find()
+        result = work.write()
+    except ParseError:  # it can be read as operations, but not what these hold
+        result = ComputationsImport(source.text)
     result.text = _MARKED.sub("", result.text)
     return result
 
@@ -122,7 +121,7 @@ class _ShardMapImport(ComputationImport):
         totals = {self._manual_axes(call)} if is_source else set()
         operand_types: list[str] = []
         for operand, to_local in zip(call.operands, sources, strict=True):
-            if target_of(to_local) != TO_LOCAL:
+            if target_of(to_local) != TO_LOCAL or len(to_local.operands) != 1:
                 raise KeptError(f"its operand {operand} does not come from {TO_LOCAL}")
             around.expect_one_use(operand)
             constraint = around.defined.get(to_local.operands[0].partition("#")[0])
@@ -140,9 +139,8 @@ class _ShardMapImport(ComputationImport):
         for name, number in results:
             value = name if number < 0 else f"{name}#{number}"
             constraint = self._user(value, around)
-            to_whole = (
-                self._user(constraint.results[0][0], around) if _is_constraint(constraint) else constraint
-            )
+            is_sharded = _is_constraint(constraint) and bool(constraint.results)
+            to_whole = self._user(constraint.results[0][0], around) if is_sharded else call
             if target_of(to_whole) != TO_WHOLE or not to_whole.results:
                 raise KeptError(f"its result {value} does not go to {TO_WHOLE}")
             outs.append(self._sharding(to_whole))

@@ -124,14 +124,14 @@ def manual_call(
     for k, (name, number, sharding, inside, outside) in enumerate(results):
         value = call if len(results) == 1 else f"{call}#{k}"
         if not is_shaped(outside):
-            if value != name:
+            if name and value != name:
                 renamed.append((name, number, value))
             continue
         copied = export.fresh()
         new = name
         if number >= 0 or not name:
             new = export.fresh()
-            renamed.append((name, number, new))
+            renamed += [(name, number, new)] if name else []
         lines.append(_copy(work, copied, value, entries[k], inside))
         lines.append(_custom_call(new, "SPMDShardToFullShape", copied, full(sharding), inside, outside))
 
