@@ -14,7 +14,7 @@ from tests.differential.random_cases import mesh_text, random_axes, random_body
 from tests.unit.bridge.placement import tiles_by_position
 from tests.unit.bridge.same_placement import groups, labels_of_hlo, labels_of_sdy
 
-from sdybridge.bridge import convert_to_hlo_sharding, infer_mesh
+from sdybridge.bridge import convert_to_hlo_sharding, infer_mesh, to_v3_sharding
 from sdybridge.checks import Placed, Verdict, compare_shardings
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment
@@ -56,7 +56,7 @@ def rewritten(rng: random.Random, one: Placed) -> Placed:
     """The same sharding in another form, or nearly the same."""
     assert isinstance(one.sharding, TensorShardingAttr)
     assert one.mesh is not None
-    how = rng.randrange(6)
+    how = rng.randrange(7)
     if how == 0:
         return one
     if how == 1:
@@ -72,6 +72,8 @@ def rewritten(rng: random.Random, one: Placed) -> Placed:
         except SdyBridgeError:
             pass
         return Placed(grid)
+    if how == 6:
+        return Placed(to_v3_sharding(grid))
     ids = grid.tile_assignment.array.copy()
     if how == 4:  # two devices change places
         flat = ids.reshape(-1)
@@ -92,9 +94,10 @@ def dimensions(one: Placed, devices: int, rank: int) -> list[tuple[int, NDArray[
             part[order] = tiles_by_position(dim.axes, one.mesh)
             found.append((dim.get_sharded_size(one.mesh), part))
         return found
-    if one.sharding.type is not OpShardingType.OTHER or one.sharding.num_devices == 1:
+    grid = one.sharding.v3_to_v2_sharding()
+    if grid.type is not OpShardingType.OTHER or grid.num_devices == 1:
         return [(1, np.zeros(devices, dtype=np.int64))] * rank
-    array = one.sharding.tile_assignment.array
+    array = grid.tile_assignment.array
     found = []
     for size, coordinates in zip(array.shape, np.indices(array.shape)[:rank], strict=False):
         part = np.empty(devices, dtype=np.int64)
@@ -109,7 +112,7 @@ def kinds(one: Placed, devices: int) -> list[set[frozenset[int]]]:
         assert one.mesh is not None
         labels = labels_of_sdy(one.sharding, one.mesh, one.manual_axes)
     else:
-        labels = labels_of_hlo(one.sharding, devices)
+        labels = labels_of_hlo(one.sharding.v3_to_v2_sharding(), devices)
     return [groups(labels, [kind]) for kind in ("manual", "unreduced")]
 
 
@@ -149,7 +152,8 @@ def check_pairs(seed: int, count: int) -> collections.Counter[Verdict]:
 def _rank(one: Placed) -> int:
     if isinstance(one.sharding, TensorShardingAttr):
         return one.sharding.rank
-    return one.sharding.data_rank if one.sharding.type is OpShardingType.OTHER else 0
+    grid = one.grid()
+    return grid.data_rank if grid.type is OpShardingType.OTHER else 0
 
 
 def test_fixed_pairs() -> None:

@@ -30,6 +30,9 @@ _CONTEXT_FREE = frozenset(
 )  # fmt: skip
 """The names after `sdy.` whose rules need no other operation."""
 
+_GOES_ON = ("{", "[", "(", "<", ":", ",", "->", "\t", "loc(", "dense")
+"""What a line starts with that goes on with the operation of the line before."""
+
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 
 
@@ -45,35 +48,48 @@ def is_clean(source: Source, problems: Callable[[Source], Sequence[object]]) -> 
         return False
     if any(text.count(opening) != text.count(closing) for opening, closing in _BRACKETS):
         return False
-    lines = list(_lines(text))
-    reduced = "\n".join(lines)
-    if set(_SDY.findall(reduced)) - _CONTEXT_FREE:
-        return False
     try:
+        reduced = "\n".join(_lines(text))
+        if set(_SDY.findall(reduced)) - _CONTEXT_FREE:
+            return False
         return not problems(Source(reduced, source.name))
-    except SdyBridgeError:
+    except (_UnclearError, SdyBridgeError):
         return False
+
+
+class _UnclearError(Exception):
+    """An operation with a sharding takes more than a line."""
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines that open and close regions, and of those with shardings each different one once."""
+    """The lines that open and close regions, and of those with shardings each different one once.
+
+    Raises:
+        _UnclearError: An operation with a sharding takes more than a line.
+    """
     seen: set[str] = set()
     starts = ("}", "^", "!", "return", "func.return") if "mhlo.sharding" in text else ("}", "^", "!")
     before = ""
+    is_sharded = False  # the line before
     for line in text.split("\n"):
+        inside = line.lstrip(" ")
+        was_sharded = is_sharded
+        is_sharded = "sdy" in line or "harding" in line or "SPMD" in line
+        if (is_sharded or was_sharded) and inside.startswith(_GOES_ON):
+            raise _UnclearError
         if line.endswith("{"):
             if "module" in line:  # another module has other meshes
                 seen.clear()
             yield before  # a `while` stands on the line before its regions
             yield _short_signature(line) if len(line) > _LONG_LINE else line
             before = ""
-        elif line.lstrip(" ").startswith(starts):
+        elif inside.startswith(starts):
             yield line
             before = ""
-        elif "sdy" in line or "harding" in line or "SPMD" in line:
+        elif is_sharded:
             form = _VALUE.sub("%", line)
             before = line
-            if form not in seen:
+            if form not in seen or "sdy.mesh" in line:  # two meshes of one name are an error
                 seen.add(form)
                 yield line
                 before = ""
@@ -84,8 +100,8 @@ def _lines(text: str) -> Iterator[str]:
 def _short_signature(line: str) -> str:
     """The signature of a function, with each different argument and result once."""
     arguments, arrow, results = line.partition(") -> (")
-    if "mhlo.sharding" in line:  # then the rules match results with what is returned
-        return line
+    if not line.lstrip().startswith("func.func") or "mhlo.sharding" in line:
+        return line  # the generic form has lists; of HLO shardings, results are matched with what is returned
     return _different(arguments, ", %") + arrow + _different(results, ", tensor<")
 
 

@@ -132,7 +132,7 @@ _ALL = (
     ),
     Rule(
         "SB110", "invalid-operation", _ERROR, "Every Shardy operation obeys its own rules.",
-        "Of collectives, data flow edges, propagation barriers and manual computations: see "
+        "Of meshes, collectives, data flow edges, propagation barriers and manual computations: see "
         "[the rules of programs](errors.md#rules).",
         _body("%0 = sdy.propagation_barrier %a allowed_direction=BOTH : tensor<8x8xf32>"),
         _body("%0 = sdy.propagation_barrier %a allowed_direction=NONE : tensor<8x8xf32>"),

@@ -49,6 +49,7 @@ _CODES: Mapping[str, str] = {
             "barrier-direction", "edge-single-use", "edge-producer", "collective-operand", "collective-mesh",
             "collective-empty", "collective-axis", "collective-result", "collective-size",
             "collective-order", "unreduced-result", "move-range", "manual-axis-order", "manual-mesh",
+            "mesh-placement", "symbol-redefinition", "module-attribute-name",
         ),
         "SB110",
     ),

@@ -139,7 +139,7 @@ def command(
     findings = [one for several in found.values() for one in several]
     if form == "human":
         _show(found, sys.maxsize if show_all else _FEW)
-    else:
+    elif findings or form != "github":
         click.echo(_FORMATS[form](findings))
     if fail_on != "never" and any(one.severity >= Severity[fail_on.upper()] for one in findings):
         sys.exit(1)

@@ -94,6 +94,7 @@ MIXED_HLO = (
 )
 CALL = 'custom-call(a), custom_call_target="Sharding", sharding={replicated}'
 ATTRIBUTE = ', frontend_attributes={xla.sdy.sharding="#sdy.sharding_per_value<[<@mesh, [{}, {}]>]>"}'
+NAMED = "{mesh['x'=2,'y'=4], [{'x'}, {'y'}]}"
 HALVES = "{devices=[2,1]<=[2]}"
 ANY = "tensor<8x8xf32>) -> tensor<8x8xf32>"
 REDUCED = "#sdy.sharding_per_value<[<@{mesh}, [{{}}, {{}}], unreduced={{{axes}}}>]>"
@@ -139,10 +140,10 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     "SB104": (
         [sdy('[{"x"}]'), sdy("[{}]", "i32"), grid("{devices=[2]<=[2]}"), carried('[{"x"}]'),
          root("{devices=[1,1,2,2]<=[4] last_tile_dim_replicate}", "f64[96]"), carrier('[{"x"}]', "a = 1"),
-         root("{{devices=[2]<=[2]}, {replicated}}", "(f32[8,8], f32[8])")],
+         root("{{devices=[2]<=[2]}, {replicated}}", "(f32[8,8], f32[8])"), root(NAMED, "f32[8]")],
         [sdy('[{"x"}, {}]'), sdy("[]", "i32"), grid("{devices=[2,1]<=[2]}"), grid("{manual}", "tensor<f32>"),
          root("{devices=[2,2]<=[4] last_tile_dim_replicate}", "f64[96]"),
-         root("{{devices=[2,1]<=[2]}, {replicated}}", "(f32[8,8], f32[8])")],
+         root("{{devices=[2,1]<=[2]}, {replicated}}", "(f32[8,8], f32[8])"), root(NAMED)],
     ),
     "SB105": (
         [op(f"%0 = stablehlo.abs %a {results('[{}, {}]', '[{}, {}]')} : tensor<8x8xf32>"),
@@ -178,7 +179,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [manual("tensor<4x8xf32>"), manual("tensor<4x8xf32>", constraint("[{}, {}]"))],
     ),
     "SB110": (
-        [op("%0 = sdy.propagation_barrier %a allowed_direction=BOTH : tensor<8x8xf32>"),
+        [op("%0 = sdy.propagation_barrier %a allowed_direction=BOTH : tensor<8x8xf32>"), MESH + MESH,
+         op('sdy.mesh @inner = <["x"=2]>'),
          sdy('[{"x"}, {}]', body='  %0 = sdy.all_gather [{"y"}, {}] %a out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>\n')],
         [op("%0 = sdy.propagation_barrier %a allowed_direction=NONE : tensor<8x8xf32>"),
          sdy('[{"x"}, {}]', body='  %0 = sdy.all_gather [{"x"}, {}] %a out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>\n')],
@@ -233,13 +235,13 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "SB401": (
         [grid("{devices=[4,1]<=[4]}", "tensor<126x8xf32>"), sdy('[{"y"}, {}]', "tensor<7x2xf32>"),
-         root("{devices=[3]<=[3]}", "f32[8]"), carried('[{"x"}, {}]').replace("8,8", "9,8")],
+         root("{devices=[3]<=[3]}", "f32[8]"), root(NAMED, "f32[8,7]"), carried('[{"x"}, {}]').replace("8,8", "9,8")],
         [grid("{devices=[2,1]<=[2]}", "tensor<126x8xf32>"), sdy('[{}, {"x"}]', "tensor<7x2xf32>"),
          root("{devices=[4]<=[4]}", "f32[8]"), grid("{devices=[4,1]<=[4]}", "tensor<?x8xf32>")],
     ),
     "SB402": (
         [grid("{devices=[8,1]<=[8]}", "tensor<17x16xf32>"), sdy('[{"y"}, {}]', "tensor<1x2xf32>"),
-         root("{devices=[8]<=[8]}", "f32[4]"), carried('[{"x"}, {}]').replace("8,8", "1,8")],
+         root("{devices=[8]<=[8]}", "f32[4]"), root(NAMED, "f32[8,2]"), carried('[{"x"}, {}]').replace("8,8", "1,8")],
         [grid("{devices=[8,1]<=[8]}", "tensor<24x16xf32>"), grid("{devices=[4,1]<=[4]}", "tensor<7x2xf32>"),
          sdy('[{"y"}, {}]', "tensor<4x2xf32>"), root("{devices=[8]<=[8]}", "f32[8]")],
     ),

@@ -126,6 +126,32 @@ class TestReduced:
         wrong = re.sub(r'\["?.*?\]>', '[{"nope"}]>', second, count=1)
         assert len(check_module(f"{first}%arg17: {wrong}")) == 1
 
+    # The printer never breaks lines; other tools may.
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            "{sdy.sharding = LIST}\n  : tensor<8x8xf32>",
+            "\n  {sdy.sharding = LIST} : tensor<8x8xf32>",
+            "{\n  sdy.sharding = LIST} : tensor<8x8xf32>",
+        ],
+    )
+    def test_operations_of_several_lines(self, lines: str) -> None:
+        """The rank is wrong for the type, which stands on another line."""
+        good = "  %9 = sdy.reshard %b <@mesh, [{}]> : tensor<8xf32>\n"
+        lines = lines.replace("LIST", "#sdy.sharding_per_value<[<@mesh, [{}]>]>")
+        body = f"{good}  %0 = stablehlo.abs %a {lines}\n  return\n"
+        text = f"{TWO.partition('func')[0]}func.func @main(%a: tensor<8x8xf32>) {{\n{body}}}\n"
+        assert codes(text) == ["SB104"]
+
+    def test_generic_functions(self) -> None:
+        attributes = ", ".join(["{}"] * 30 + ["{sdy.sharding = #sdy.sharding<@mesh, [{}]>}"])
+        types = ", ".join(["tensor<8xf32>"] * 30 + ["tensor<8x8xf32>"])
+        text = (
+            f'{TWO.partition("func")[0]}"func.func"() <{{function_type = () -> ({types}), '
+            f'res_attrs = [{attributes}], sym_name = "f"}}> ({{\n  "func.return"() : () -> ()\n}}) : () -> ()\n'
+        )
+        assert codes(text) == ["SB104"]
+
     def test_a_line_cut_off(self) -> None:
         assert [one.code for one in check_module(STEP[: len(STEP) // 2])] == ["SB100"]
 
