@@ -146,10 +146,10 @@ class TestReduced:
     def test_generic_functions(self) -> None:
         attributes = ", ".join(["{}"] * 30 + ["{sdy.sharding = #sdy.sharding<@mesh, [{}]>}"])
         types = ", ".join(["tensor<8xf32>"] * 30 + ["tensor<8x8xf32>"])
-        text = (
-            f'{TWO.partition("func")[0]}"func.func"() <{{function_type = () -> ({types}), '
-            f'res_attrs = [{attributes}], sym_name = "f"}}> ({{\n  "func.return"() : () -> ()\n}}) : () -> ()\n'
-        )
+        head, _, _ = TWO.partition("func")
+        properties = f'function_type = () -> ({types}), res_attrs = [{attributes}], sym_name = "f"'
+        body = '"func.return"() : () -> ()'
+        text = f'{head}"func.func"() <{{{properties}}}> ({{\n  {body}\n}}) : () -> ()\n'
         assert codes(text) == ["SB104"]
 
     def test_a_line_cut_off(self) -> None:
