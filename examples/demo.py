@@ -6,6 +6,7 @@
 2. Export it, and show each distinct sharding before and after.
 3. Let the real XLA inside jaxlib read our result, derive its own HLO shardings from the original program, and
    compare the two instruction by instruction.
+4. Write a page with every value of the program drawn and explained, to open in a browser.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sdybridge import ConstraintForm, ExportResult, export_module
+from sdybridge.view.report import render_report
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "transformer_step.mlir"
@@ -54,7 +56,11 @@ def main() -> None:
         f"[bold]{result.sites}[/] shardings exported in {rate}, written to {OUTPUT.name}/{exported.name}"
     )
     _show_losses(console, result)
-    sys.exit(0 if _check_with_xla(console, text, result) else 1)
+    agrees = _check_with_xla(console, text, result)
+    page = OUTPUT / f"{arguments.program.stem}.html"
+    page.write_text(render_report(text, name=arguments.program.name))
+    console.print(f"Every value drawn and explained: open {OUTPUT.name}/{page.name} in a browser.")
+    sys.exit(0 if agrees else 1)
 
 
 def _show_program(console: Console, path: Path, text: str, result: ExportResult) -> None:
