@@ -75,6 +75,8 @@ def type_alias_spans(text: str) -> dict[str, Span]:
     >>> type_alias_spans("!t = i32")
     {'!t': Span(start=5, end=8)}
     """
+    if "!" not in text:
+        return {}
     return {
         "!" + hit[1]: Span(hit.end(), type_end(text, hit.end()))
         for hit in _definitions(_TYPE_DEFINITION, text)

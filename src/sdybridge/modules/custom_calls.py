@@ -42,7 +42,7 @@ MHLO_OPERATIONS = frozenset({"mhlo.erf", "mhlo.topk"})
 """The targets whose sharding is among the attributes of the operation that the call stands for."""
 
 _SPECIAL = _CALLBACKS | MHLO_OPERATIONS
-_MARKS = ("_python_", *sorted(MHLO_OPERATIONS))  # one of these is in each of them
+_OTHERS = re.compile(r"custom_call @(?!xla_|mhlo\.)[\w$.]++\(")
 
 _CALL = re.compile(r"stablehlo\.custom_call(?![\w.$])(?: @(?P<target>[\w.$]++)(?=\())?+")
 _RESULT = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}:{TRIVIA}(\d++))?+")
@@ -85,7 +85,7 @@ def export_custom_calls(text: str, *, retuple: bool = True) -> str:
     Source: `export_callback_custom_calls.cc` and `export_shardings.cc` in xla's
     `service/spmd/shardy/stablehlo_round_trip`.
     """
-    if "stablehlo.custom_call" not in text or not ("\\" in text or any(mark in text for mark in _MARKS)):
+    if not _may_be_special(text):
         return text
     aliases = Aliases(text)
     regions = Regions(text)
@@ -96,6 +96,18 @@ def export_custom_calls(text: str, *, retuple: bool = True) -> str:
         else:
             edits += _move_sharding(text, call, aliases)
     return splice(text, edits) if edits else text
+
+
+def _may_be_special(text: str) -> bool:
+    """Whether a call may have one of these targets; most large programs only have others, plainly written."""
+    if "\\" in text:
+        return "stablehlo.custom_call" in text
+    at = text.find("custom_call")
+    while at >= 0:
+        if not _OTHERS.match(text, at):
+            return True
+        at = text.find("custom_call", at + 1)
+    return False
 
 
 def _custom_calls(text: str, aliases: Mapping[str, str]) -> Iterator[CustomCall]:
