@@ -324,7 +324,7 @@ class ShardingExport:
                 done = export_operation(self, site)
                 if self.pieces is not pieces:  # a computation opens, and what follows is a part of its own
                     return done
-        return end
+        return max(done, end)  # a value may go on behind `end`
 
     def _signature(self, start: int, at: int, end: int) -> bool:
         """Convert the rest of a long line from `start` on as a whole, unless it needs a closer look."""
