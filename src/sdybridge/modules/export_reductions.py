@@ -12,22 +12,25 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import resolve_mesh
-from sdybridge.errors import ConversionError
+from sdybridge.errors import ConversionError, SdyBridgeError
 from sdybridge.modules.checker import Checker
 from sdybridge.modules.computations import ManualScope
-from sdybridge.modules.context import AlreadyReportedError
+from sdybridge.modules.context import AlreadyReportedError, Context, ModuleScope
 from sdybridge.modules.manual_calls import manual_call
 from sdybridge.modules.reader import parse_operations
+from sdybridge.modules.result_types import expand_type
 from sdybridge.modules.sdy_operations import read_parameters
 from sdybridge.modules.types import element_of, shape_of, with_shape
 from sdybridge.modules.value_shardings import sharding_of
 from sdybridge.modules.values import Scope
+from sdybridge.modules.verify_collectives import verify_collective
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sdybridge.modules.export_shardings import ShardingExport
     from sdybridge.modules.operations import Operation
+    from sdybridge.modules.sdy_operations import Parameter
     from sdybridge.sdy import AxisRefAttr, MeshAttr, TensorShardingAttr
     from sdybridge.source import Source
     from sdybridge.target import Target
@@ -47,6 +50,26 @@ class Operands:
     def __init__(self, source: Source, target: Target) -> None:
         self._source = source
         self._target = target
+
+    def verify(
+        self,
+        operation: Operation,
+        parameters: dict[str, Parameter],
+        of_type: str,
+        meshes: Mapping[str, MeshAttr],
+    ) -> None:
+        """Check all rules of a collective with a result of this type.
+
+        Raises:
+            SdyBridgeError: The first rule that is broken, where it is.
+            AlreadyReportedError: Something that it depends on has an error of its own.
+        """
+        context = Context(ModuleScope({**meshes}), None, {}, self._scopes[operation.name_start])
+        try:
+            verify_collective(self._checker, operation, parameters, of_type, context)
+        except SdyBridgeError as error:
+            self._checker.place(error)
+            raise
 
     def sharding(self, operation: Operation) -> TensorShardingAttr | None:
         """The sharding of the first operand; None if it has none, or the text does not tell."""
@@ -97,12 +120,17 @@ def export_reduction(export: ShardingExport, operation: Operation, operand: Tens
     mesh = resolve_mesh(result, export.meshes.at(at))
     types, _ = operation.signature_types
     of_type = text[types[0].start : types[0].end] if types else ""
+    of_type = expand_type(of_type, text, export.checker.tree.aliases)
     shape = shape_of(of_type)
     if work is None or shape is None or None in shape or len(operation.results) != 1:
         raise _unsupported(export, operation, "its value is no tensor of known shape")
     if export.scope:
         raise _unsupported(export, operation, "it stands in a manual computation")
     export.convert(result, parameters["out_sharding"].start, [of_type])
+    try:
+        export.operands.verify(operation, parameters, of_type, export.meshes.at(at))
+    except AlreadyReportedError:
+        raise _unsupported(export, operation, "it depends on something with an error of its own") from None
     before, after = (_local(export, operation, of_type, sharding, mesh) for sharding in (operand, result))
     if operation.name == "sdy.all_reduce":
         body = _all_reduce(export, operation, parameters["reduction_axes"].value.value, mesh, before)
@@ -222,6 +250,8 @@ def _replica_groups(
     if total > _MOST_DEVICES:
         raise _unsupported(export, operation, f"its replica groups would list {total} devices")
     parts = [part for axis in mesh.axes for part in _parts(axis.name, axis.size, axes)]
+    if math.prod(size for _, _, size in parts) != total:
+        raise _unsupported(export, operation, "it is about a part that does not divide its axis")
     devices = np.array(mesh.device_ids) if mesh.device_ids else np.arange(total)
     grid = devices.reshape([size for _, _, size in parts])
     inner = [k for ref in axes for k, part in enumerate(parts) if _is_in(part, ref)]

@@ -9,8 +9,11 @@ from sdybridge.modules.lexer import items, matching_bracket
 
 _SHAPED = re.compile(r"\s*(?:tensor|memref|vector)\s*<\s*")
 _UNRANKED = re.compile(r"\*\s*x")
-_DIM = re.compile(r"(?:(\?)|([0-9]{1,18})|\[\s*[0-9]{1,18}\s*\])\s*x\s*")
+_DIM = re.compile(r"(?:(\?)|([0-9]++)|\[\s*[0-9]++\s*\])\s*x\s*")
 _TUPLE = re.compile(r"\s*tuple\s*<")
+
+_MOST = (1 << 63) - 1
+_MOST_DIGITS = 19
 
 Shape = tuple[int | None, ...]
 """Sizes of a tensor's dimensions; None for a dynamic one."""
@@ -27,7 +30,7 @@ def is_shaped(text: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def shape_of(text: str) -> Shape | None:
-    """The shape of a ranked tensor, memref or vector; None for any other type.
+    """The shape of a ranked tensor, memref or vector; None for other types, and for sizes that MLIR refuses.
 
     >>> shape_of("tensor<2x?xcomplex<f32>>"), shape_of("tensor<f32>"), shape_of("tensor<*xf32>")
     ((2, None), (), None)
@@ -35,7 +38,11 @@ def shape_of(text: str) -> Shape | None:
     head = _SHAPED.match(text)
     if not head or _UNRANKED.match(text, head.end()):
         return None
-    return tuple(int(found.group(2)) if found.group(2) else None for found in _dims(text, head.end()))
+    sizes = [found.group(2) for found in _dims(text, head.end())]
+    if any(size and len(size) > _MOST_DIGITS for size in sizes):
+        return None
+    shape = tuple(int(size) if size else None for size in sizes)
+    return None if any(size and size > _MOST for size in shape) else shape
 
 
 def rank_of(text: str) -> int | None:

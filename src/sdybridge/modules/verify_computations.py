@@ -32,12 +32,14 @@ class _Values:
 
     Attributes:
         kind: `operand` or `result`.
+        names: How many of them the text names.
         outside: The types of the operation's operands (or results).
         inside: The types of the body's arguments (or returned values), each with its place.
         place: Where an error about their number is.
     """
 
     kind: str
+    names: int
     outside: list[str]
     inside: list[tuple[str, Span]]
     place: Span
@@ -117,12 +119,20 @@ def _both(checker: Checker, operation: Operation) -> tuple[_Values, _Values]:
     inside = list(zip(cut(arguments), arguments, strict=True))
     outside = list(zip(cut(returned), returned, strict=True))
     return (
-        _Values("operand", cut(before), inside, operation.name_span),
-        _Values("result", cut(after), outside, body_end),
+        _Values("operand", len(operation.operands), cut(before), inside, operation.name_span),
+        _Values("result", sum(count for _, count in operation.results), cut(after), outside, body_end),
     )
 
 
 def _verify_count(checker: Checker, values: _Values, where: Where) -> None:
+    # A text may leave out the names of results.
+    if values.names != len(values.outside) and (values.names or values.kind == "operand"):
+        raise checker.error(
+            "region-arguments",
+            f"{count(values.names, values.kind)}, but {count(len(values.outside), 'type')}",
+            where.operation.name_span,
+            notes=[f"in {where}"],
+        )
     if len(values.outside) == len(values.inside):
         return
     inside = "argument" if values.kind == "operand" else "returned value"
