@@ -252,13 +252,15 @@ class _ShardMapImport(ComputationImport):
 
     def _take_outer_axes(self, function: Operation, calls: list[Call]) -> None:
         """What is manual around a function is not manual in what it calls once more."""
+        if not calls:
+            return
         around = {
             call.manual_axes
             for found in self.calls.values()
             for call in found
             if callee_of(call.call) == function.symbol
         }
-        if not calls or not around:
+        if not around:
             return
         if len(around) > 1:
             for call in calls:

@@ -8,7 +8,13 @@ import pytest
 from tests.differential.random_computations import random_computations
 
 from sdybridge.errors import ConversionError, SdyBridgeError
-from sdybridge.modules import ExportResult, computations, export_module, missing_shardings
+from sdybridge.modules import (
+    ExportResult,
+    computations,
+    export_module,
+    import_module,
+    missing_shardings,
+)
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'
 TYPE, LOCAL = "tensor<8xf32>", "tensor<4xf32>"
@@ -68,6 +74,14 @@ def test_thousands_are_quick() -> None:
     text = program([layer(k) for k in range(2000)])
     start = time.process_time()
     assert export_module(text).operations["sdy.manual_computation"] == 2000
+    assert time.process_time() - start < 10
+
+
+def test_thousands_come_back_quickly() -> None:
+    exported = export_module(program([layer(k) for k in range(1500)])).text
+    start = time.process_time()
+    back = import_module(exported)
+    assert (back.operations["sdy.manual_computation"], back.kept) == (1500, ())
     assert time.process_time() - start < 10
 
 
