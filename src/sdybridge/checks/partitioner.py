@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.annotations import Annotation
 
 _FEW = 8
+_BOUNDARY = ("parameter", "argument", "result")
 _TUPLE_RESULTS = "xla.sdy.tuple_results_shardings"  # the module's frontend attribute for all results
 
 
@@ -46,8 +47,8 @@ def _mixed(program: Program) -> Iterator[Problem]:
         by_value.setdefault((one.scope, one.opcode, one.name), {})[kind] = one
     shardy = [found["shardy"] for found in by_value.values() if "shardy" in found]
     gspmd = [found["gspmd"] for found in by_value.values() if "shardy" not in found]
-    if not isinstance(program, MlirText):  # XLA writes HLO shardings at results, next to Shardy's calls
-        gspmd = [one for one in gspmd if one.opcode == "parameter" or _is_sharding_call(program, one)]
+    if not program.has_shardy:  # on the way through HLO, XLA writes some HLO shardings of its own
+        gspmd = [one for one in gspmd if one.opcode in _BOUNDARY or _is_sharding_call(program, one)]
     if not shardy or not gspmd:
         return
     if not isinstance(program, MlirText):
@@ -99,7 +100,10 @@ def _turns_shardy_off(program: Program, one: Annotation) -> bool:
     if one.opcode == "argument":
         return one.scope != "main"
     if one.opcode == "result":
-        is_carried = isinstance(program, MlirText) and (one.scope, one.name) in program.results_by_calls
+        # Where one result has such a call, XLA wrote HLO shardings to all: those of a tuple in HLO are whole.
+        is_carried = isinstance(program, MlirText) and any(
+            scope == one.scope for scope, _ in program.results_by_calls
+        )
         return not is_carried and _TUPLE_RESULTS not in program.source.text
     return _is_sharding_call(program, one)
 

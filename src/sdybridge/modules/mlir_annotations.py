@@ -15,7 +15,7 @@ from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.result_types import expand_type, result_types
 from sdybridge.modules.sdy_operations import has_parameters, read_parameters
 from sdybridge.modules.shapes import TensorShape
-from sdybridge.modules.types import element_of, shape_of
+from sdybridge.modules.types import element_of, shape_of, tuple_elements
 from sdybridge.modules.verify_meshes import read_mesh
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.target import Target
@@ -203,7 +203,12 @@ class MlirProgram:
         names = [f"{operation.full_name} result {i}" for i in range(len(shapes))]
         if sum(count for _, count in results) == len(shapes):
             names = [name if count == 1 else f"{name}#{i}" for name, count in results for i in range(count)]
-        return [*zip(names, shapes, strict=True)] or [(operation.full_name, None)]
+        values = [
+            value
+            for name, text, shape in zip(names, types or (), shapes, strict=True)
+            for value in _elements(name, text, shape)
+        ]
+        return values or [(operation.full_name, None)]
 
     def _annotations(
         self,
@@ -230,6 +235,8 @@ class MlirProgram:
         shardings = self._shardings(carrier, at)
         if len(shardings) == 1:
             shardings *= len(values)  # one for all, or for the operation that has no results
+        if len(shardings) != len(values) and carrier == CARRIER and opcode.endswith("get_tuple_element"):
+            return  # XLA gives those the frontend attributes of the whole tuple
         if len(shardings) != len(values):
             raise VerificationError(
                 f"{len(shardings)} shardings for {len(values)} values",
@@ -314,6 +321,22 @@ class MlirProgram:
 
     def _text(self, span: Span) -> str:
         return self.source.text[span.start : span.end]
+
+
+def _elements(name: str, text: str | None, shape: TensorShape | None) -> list[tuple[str, TensorShape | None]]:
+    """A value, or the elements of one that is a tuple, in pre-order: `%0{0}`, `%0{1}{0}`."""
+    if text is None or not text.startswith("tuple"):
+        return [(name, shape)]
+    found = []
+    stack = [(name, text)]
+    while stack:
+        name, text = stack.pop()
+        elements = tuple_elements(text)
+        if elements is None:
+            found.append((name, tensor_shape(text)))
+        else:
+            stack += [(f"{name}{{{i}}}", element) for i, element in reversed([*enumerate(elements)])]
+    return found
 
 
 def tensor_shape(text: str) -> TensorShape | None:

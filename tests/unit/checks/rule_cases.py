@@ -152,6 +152,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
          root("{{replicated}, {replicated}, {replicated}}", "(f32[8], f32[8])"), root("{{replicated}}")],
         [op(f"%0 = stablehlo.abs %a {results('[{}, {}]')} : tensor<8x8xf32>"),
          op('%0:2 = a.b %a {mhlo.sharding = "{{replicated}, {replicated}}"} : (i32) -> (i32, i32)'),
+         op('%0 = a.b %a {mhlo.sharding = "{{replicated}, {replicated}}"} : (i32) -> tuple<i32, i32>'),
          root("{{replicated}, {replicated}}", "(f32[8], f32[8])"), root("{replicated}", "(f32[8], f32[8])")],
     ),
     "SB106": (
@@ -203,6 +204,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [sdy('[{"x"}, {}]', body=constraint("[{}, {}]", "%a", "tensor<8x8xf32>")), grid("{replicated}"), RESULT,
          carrier('[{"x"}, {}]', f'mhlo.sharding = "{HALVES}"'),
          sdy('[{"x"}, {}]').replace("{sdy.", f'{{mhlo.sharding = "{HALVES}", sdy.'),
+         RESULT.replace("}}) {\n".replace("}}", '"}'), '"}, i32 {mhlo.sharding = "{replicated}"}) {\n'),
+         RESULT.replace("  %0 =", '  %1 = stablehlo.abs %a {mhlo.sharding = "{replicated}"} : tensor<8x8xf32>\n  %0 ='),
          MIXED_HLO.format(call=CALL + ATTRIBUTE, root=""), MIXED_HLO.format(call="negate(a)", root=""),
          MIXED_HLO.format(call="negate(a)", root=", sharding={{devices=[2,1]<=[2]}, {replicated}}")],
     ),

@@ -217,3 +217,23 @@ def test_a_number_of_results_that_no_operation_has() -> None:
         Source('%0:999999999 = a.b(%x) {mhlo.sharding = "{replicated}"} : (i32) -> (i32)')
     ).annotations()
     assert (one.name, one.shape) == ("a.b", None)
+
+
+def test_tuples_are_told_element_by_element() -> None:
+    text = (
+        '%0 = a.b(%x) {mhlo.sharding = "{{devices=[2]<=[2]}, {replicated}, {manual}}"} : (i32) -> '
+        "tuple<tensor<8xf32>, tuple<tensor<2xi8>, !a.token>>"
+    )
+    found = [(one.name, str(one.local_shape)) for one in MlirProgram(Source(text)).annotations()]
+    assert found == [("%0{0}", "f32[4]"), ("%0{1}{0}", "s8[2]"), ("%0{1}{1}", "None")]
+    whole = text.replace("{{devices=[2]<=[2]}, {replicated}, {manual}}", "{replicated}")
+    assert [one.name for one in MlirProgram(Source(whole)).annotations()] == ["%0{0}", "%0{1}{0}", "%0{1}{1}"]
+
+
+def test_an_element_of_a_tuple_has_the_carriers_of_the_whole() -> None:
+    text = (
+        "%1 = stablehlo.get_tuple_element %0[0] {mhlo.frontend_attributes = {xla.sdy.sharding = "
+        '"#sdy.sharding_per_value<[<@m, []>, <@m, []>]>"}, mhlo.sharding = "{replicated}"} : '
+        "(tuple<i32, i32>) -> i32"
+    )
+    assert [one.carrier for one in MlirProgram(Source(text)).annotations()] == ["mhlo.sharding"]
