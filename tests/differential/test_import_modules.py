@@ -57,6 +57,15 @@ def test_program(name: str, oracle_cache: Path) -> None:
 
 
 @pytest.mark.parametrize("constraints", ConstraintForm)
+@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.is_manual])
+def test_manual_computations_exported_again_are_the_same(name: str, constraints: ConstraintForm) -> None:
+    for devices in DEVICES:
+        trip = round_trip(PROGRAMS[name].text(devices), constraints=constraints)
+        assert "sdy.manual_computation" in trip.imported.text
+        assert trip.is_stable
+
+
+@pytest.mark.parametrize("constraints", ConstraintForm)
 @pytest.mark.parametrize("name", NAMES)
 def test_exported_again_it_is_the_same(
     name: str, constraints: ConstraintForm, pytestconfig: pytest.Config
