@@ -90,7 +90,8 @@ def compile_and_run(text: str) -> Run:
         module = ir.Module.parse(text)
         main = next(op for op in module.body.operations if is_main(op))
         arguments = [make_argument(k, ir.RankedTensorType(t)) for k, t in enumerate(main.type.inputs)]
-        declared = [declared_sharding(d) for d in main.attributes["res_attrs"]]
+        results = main.attributes["res_attrs"] if "res_attrs" in main.attributes else ()
+        declared = [declared_sharding(d) for d in results]
         shapes = [tuple(ir.RankedTensorType(t).shape) for t in main.type.results]
         client = devices[0].client
         program = client.compile_and_load(module, xla_client.DeviceList(tuple(devices)), options)
@@ -99,10 +100,10 @@ def compile_and_run(text: str) -> Run:
     placed = [
         jax.device_put(x, GSPMDSharding(tuple(devices), s)) for x, s in zip(arguments, inputs, strict=True)
     ]
-    results = program.execute_sharded(placed).disassemble_into_single_device_arrays()
+    parts_of_results = program.execute_sharded(placed).disassemble_into_single_device_arrays()
     whole = [
         jax.make_array_from_single_device_arrays(shape, GSPMDSharding(tuple(devices), s), parts)
-        for shape, s, parts in zip(shapes, outputs, results, strict=True)
+        for shape, s, parts in zip(shapes, outputs, parts_of_results, strict=True)
     ]
     return Run([str(s) for s in inputs], [str(s) for s in outputs], declared, [np.asarray(x) for x in whole])
 

@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,9 +18,6 @@ from sdybridge.cli import cli
 from sdybridge.errors import ConversionError, ParseError
 from sdybridge.modules import export_module
 from sdybridge.view.report import MOST_PICTURES, render_report
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHROMIUM = shutil.which("chromium")
 PROGRAM = """\
@@ -174,6 +172,23 @@ def test_search_and_keys_in_a_browser(tmp_path: Path) -> None:
     assert 'class="row chosen"' in dom
     assert "bf16[64,8]" in text_of(dom, "detail")
     assert re.search(r'<aside id="detail".*<svg', dom, re.DOTALL)
+
+
+def test_the_demo_program_in_a_browser(tmp_path: Path) -> None:
+    program = Path(__file__).parents[3] / "examples" / "transformer_step.mlir"
+    actions = SEARCH + (
+        'document.querySelector("[data-value]").click();'  # the largest tensor with copies
+        'const copied = document.getElementById("detail").textContent;'
+        'press(document.body, "/"); type("constraint 512 16");'
+        'document.querySelectorAll("#body .row")[1].click();'
+        'document.body.dataset.copied = copied.includes("8.0 MiB");'
+    )
+    dom = browse(render_report(program.read_text(), name=program.name), actions, tmp_path)
+    assert 'data-copied="true"' in dom
+    assert text_of(dom, "count") == "13 of 140"
+    detail = text_of(dom, "detail")
+    assert "f32[4,512,2,64]" in detail
+    assert "dimension 0   64 in 16 shards of 4 by" in detail
 
 
 def test_sorting_in_a_browser(tmp_path: Path) -> None:
