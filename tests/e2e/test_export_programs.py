@@ -90,7 +90,7 @@ def compile_and_run(text: str) -> Run:
         module = ir.Module.parse(text)
         main = next(op for op in module.body.operations if is_main(op))
         arguments = [make_argument(k, ir.RankedTensorType(t)) for k, t in enumerate(main.type.inputs)]
-        results = main.attributes["res_attrs"] if "res_attrs" in main.attributes else ()
+        results = main.attributes.get("res_attrs", ())
         declared = [declared_sharding(d) for d in results]
         shapes = [tuple(ir.RankedTensorType(t).shape) for t in main.type.results]
         client = devices[0].client
