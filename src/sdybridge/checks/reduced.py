@@ -87,7 +87,8 @@ def _lines(text: str) -> Iterator[str]:
             yield line
             before = ""
         elif is_sharded:
-            form = _VALUE.sub("%", line)
+            head, brace, tail = line.partition("{")  # values stand before the attributes, as a rule
+            form = _VALUE.sub("%", line) if "%" in tail else _VALUE.sub("%", head) + brace + tail
             before = line
             if form not in seen or "sdy.mesh" in line:  # two meshes of one name are an error
                 seen.add(form)
