@@ -398,7 +398,7 @@ def manual_layers(on: Layout) -> Lowered:
 @program("data", "tensor")
 def attention(on: Layout) -> Lowered:
     """Causal attention with heads spread over an axis, forward and backward."""
-    heads, size = 8, 16
+    heads, size = 16, 8
 
     def loss(w: Any, x: Any) -> Any:
         def split(name: str) -> Any:
@@ -413,4 +413,4 @@ def attention(on: Layout) -> Lowered:
     width = heads * size
     weights = {name: on.array((width, width), None, "tensor") for name in ("query", "key", "value")}
     weights["out"] = on.array((width, width), "tensor", None)
-    return jax.jit(jax.value_and_grad(loss)), (weights, on.array((8, 32, width), "data", None, None))
+    return jax.jit(jax.value_and_grad(loss)), (weights, on.array((32, 32, width), "data", None, None))

@@ -52,7 +52,9 @@ def test_many_inputs_are_accepted(kind: Kind) -> None:
     rng = random.Random(0)
     if kind is not Kind.PROTO:
         assert len(corpus(kind)) > 50
-    readers = [reader for reader in READERS.values() if reader.kind is kind]
+    # The other readers of MLIR programs refuse nothing, or little.
+    names = {"export_module", "import_module"} if kind is Kind.PROGRAM else READERS
+    readers = [reader for name, reader in READERS.items() if reader.kind is kind and name in names]
     accepted = 0
     for _ in range(300):
         text, data = random_text(kind if kind is not Kind.PROTO else Kind.HLO, rng), random_bytes(rng)
@@ -63,7 +65,7 @@ def test_many_inputs_are_accepted(kind: Kind) -> None:
                 continue
             accepted += 1
             break
-    assert accepted > 15
+    assert accepted > 30
 
 
 @pytest.mark.parametrize(

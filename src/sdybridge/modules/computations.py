@@ -226,7 +226,6 @@ class Computation:
         Raises:
             SdyBridgeError: The first rule that is broken, where it is.
         """
-        self._verify_names()
         around = self.outer.operation if self.outer else self.operation
         manual = dict.fromkeys(outside.axes if outside else (), around)
         context = Context(ModuleScope({**meshes}), None, manual, Scope([]))
@@ -238,23 +237,6 @@ class Computation:
         except SdyBridgeError as error:
             self.checker.place(error)
             raise
-
-    def _verify_names(self) -> None:
-        """Raises unless there is a value for each type of an operand, and none or one for each result."""
-        operation = self.operation
-        left, right = operation.signature_types
-        named = sum(count for _, count in operation.results)
-        for what, count, types in (
-            ("operands", len(operation.operands), len(left)),
-            ("results", named or len(right or ()), len(right or ())),
-        ):
-            if count != types:
-                raise parse_error(
-                    operation.source.text,
-                    operation.name_start,
-                    f"{operation.name} has {count} {what}, and types for {types}",
-                    end=operation.name_end,
-                )
 
     def scope_inside(self, outside: ManualScope | None) -> ManualScope | None:
         """What is manual in the body, by what is manual around the operation."""

@@ -258,6 +258,7 @@ class ComputationImport:
 
     def _behind(self, call: Operation, around: Around) -> tuple[list[Operation], list[str]]:
         """What makes the results of a call global, and their types."""
+        self.verify_results(call)
         results = [f"{name}#{k}" if count > 1 else name for name, count in call.results for k in range(count)]
         if not results:
             return [], []
@@ -274,6 +275,11 @@ class ComputationImport:
         unpacking = [one for one in around.users[name] if one.full_name.endswith(".get_tuple_element")]
         around.expect_uses(name, len(unpacking))
         return [user, *unpacking], elements
+
+    def verify_results(self, call: Operation) -> None:
+        """Raises unless a call has as many results as types of them."""
+        if sum(count for _, count in call.results) != len(self.types(call)[1]):
+            raise KeptError("its results and their types do not match")
 
     def types(self, operation: Operation) -> tuple[list[str], list[str]]:
         """The types of the operands and of the results."""

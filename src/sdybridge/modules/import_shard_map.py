@@ -133,6 +133,7 @@ class _ShardMapImport(ComputationImport):
             operand_types += self.types(to_local)[0]
             totals.add(self._manual_axes(to_local))
             gone += [to_local, constraint]
+        self.verify_results(call)
         results = [(name, k if count > 1 else -1) for name, count in call.results for k in range(count)]
         renamed: list[tuple[str, str]] = []
         result_types: list[str] = []
