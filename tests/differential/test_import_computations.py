@@ -1,7 +1,7 @@
 """Manual computations that came back from HLO as calls: our import puts those back that XLA's does.
 
 XLA's import also drops functions that nothing calls, axes of size 1, computations without manual axes, and
-operands that are not used or given twice.
+operands that are not used or given twice. It adds manual axes to the shardings that do not name them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.differential.oracle.carriers import manual_axes_added
 from tests.differential.oracle.isolation import run_isolated
 from tests.differential.oracle.pipeline import PRELOAD
 from tests.differential.oracle.program_imports import ImportedModule, import_program
@@ -35,12 +36,16 @@ def test_random_modules(first_seed: int | None, fresh_seed: int) -> None:
     texts = {seed: text for seed, text in modules.items() if '"=1' not in mesh(text)}
     compared = 0
     pairs = run_isolated(import_program, [*texts.values()], preload=PRELOAD)
+    both: dict[int, tuple[str, str]] = {}
     for seed, pair in zip(texts, pairs, strict=True):
         ours = imported(pair.mhlo_text) if isinstance(pair, ImportedModule) else None
-        if not isinstance(pair, ImportedModule) or ours is None:
-            continue
-        assert not ours.kept
-        found, expected = computations(ours.text), computations(pair.sdy_text)
+        if isinstance(pair, ImportedModule) and ours:
+            assert not ours.kept
+            both[seed] = ours.text, pair.sdy_text
+    cleaned = run_isolated(manual_axes_added, [text for text, _ in both.values()], preload=PRELOAD)
+    for (seed, (_, theirs)), text in zip(both.items(), cleaned, strict=True):
+        assert isinstance(text, str), f"module of seed {seed}: {text}"
+        found, expected = computations(text), computations(theirs)
         assert [one[1:] for one in found] == [one[1:] for one in expected], f"module of seed {seed}"
         for (ins, _), (fewer, _) in zip(found, expected, strict=True):
             rest = iter(ins)
@@ -54,7 +59,9 @@ def test_program(name: str) -> None:
     pair = run_isolated(import_program, [PROGRAMS[name].text(8)], preload=PRELOAD)[0]
     assert isinstance(pair, ImportedModule), pair
     ours = import_module(pair.mhlo_text)
-    assert computations(ours.text) == computations(pair.sdy_text)
+    cleaned = run_isolated(manual_axes_added, [ours.text], preload=PRELOAD)[0]
+    assert isinstance(cleaned, str), cleaned
+    assert computations(cleaned) == computations(pair.sdy_text)
     # XLA drops functions that nothing calls any more, with the computations in them.
     assert ours.operations["sdy.manual_computation"] == ours.text.count("sdy.manual_computation(")
 

@@ -50,6 +50,11 @@ _LONGEST_RESULTS = 2000  # characters of the names of an operation's results
 _SYMBOL_NAME = re.compile(rf"{TRIVIA}<{TRIVIA}({STRING})")
 
 
+def has_computations(text: str) -> bool:
+    """Whether a text may hold manual or named computations."""
+    return MANUAL in text or "sdy.named_computation" in text
+
+
 @dataclass(frozen=True, slots=True)
 class ManualScope:
     """What is manual in a part of a program.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError, ParseError, SdyBridgeError
 from sdybridge.modules.attributes import find_aliases, without_unused_aliases
+from sdybridge.modules.computations import has_computations
 from sdybridge.modules.control_flow import add_missing_shardings
 from sdybridge.modules.converted import ConvertedModule
 from sdybridge.modules.custom_calls import export_custom_calls
@@ -127,34 +128,43 @@ def _with_carriers(
     add_missing: bool,
 ) -> ExportResult:
     """The export of the program with its carriers, and what was done to it."""
-    from sdybridge.modules.export_carriers import add_carriers  # it needs the reader of operations
+    from sdybridge.modules.export_carriers import add_carriers  # they need the reader of operations
+    from sdybridge.modules.outlined_computations import OutlinedComputations, outline_computations
 
+    outlined = OutlinedComputations(source)
     try:
-        carriers = add_carriers(source, target)
+        if has_computations(source.text):
+            outlined = outline_computations(source, target)
+        carriers = add_carriers(outlined.source, target)
     except SdyBridgeError as error:
-        raise _located(error, source) from None
-    origin = Origins(carriers.edits)
+        error = _located(error, source if not outlined.steps else outlined.source)
+        raise error.located(source, outlined.origin(error.span or Span(0, 0))) from None
+    before = Origins(carriers.edits)
     new = Source(carriers.text, source.name)
+
+    def origin(span: Span) -> Span:
+        start, end = before(span.start), before(span.end)
+        return outlined.origin(Span(start, max(start, end)))
+
     try:
         result = _exported(
             new, target, ConstraintForm.CUSTOM_CALL, progress, add_missing=add_missing, retuple=False
         )
     except SdyBridgeError as error:
         if error.source and error.source.text == new.text and error.span:
-            start, end = map(origin, (error.span.start, error.span.end))
-            error = error.located(source, Span(start, max(start, end)))
+            error = error.located(source, origin(error.span))
         raise error from None
     shardings = [
         # what has a carrier loses nothing
         replace(
             one,
-            first=origin(one.first),
+            first=origin(Span(one.first, one.first)).start,
             losses=() if one.before in carriers.kept else one.losses,
         )
         for one in result.shardings
     ]
-    operations = dict(Counter(carriers.operations) + Counter(result.operations))
-    return replace(result, shardings=tuple(shardings), operations=operations)
+    operations = outlined.operations + Counter(carriers.operations) + Counter(result.operations)
+    return replace(result, shardings=tuple(shardings), operations=dict(operations))
 
 
 def _exported(

@@ -53,7 +53,6 @@ _CONSTRAINTS = frozenset(
         "sdy.sharding_constraint",
     }
 )
-_COMPUTATIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
 _GROUP = re.compile(r"group_id\s*=\s*(-?[0-9]{1,20})")
 _DIRECTION = re.compile(r"allowed_direction\s*=\s*(?:([A-Z]+)|([0-9]{1,9}))")
 _OUT_SHARDING = re.compile(rf"{TRIVIA}(?:out_sharding{TRIVIA}={TRIVIA})?")
@@ -144,13 +143,6 @@ class _Carriers:
 
     def _operation(self, operation: Operation) -> Iterator[Edit]:
         name = operation.full_name
-        if name in _COMPUTATIONS:
-            raise ConversionError(
-                f"{name} has no carrier yet",
-                source=self.source,
-                span=operation.name_span,
-                help="export without carriers",
-            )
         if name.endswith(".func"):
             yield from self._function(operation)
         elif name in _CONSTRAINTS:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError, ParseError
 from sdybridge.modules.called_functions import CalledFunction, find_called_functions, rename_calls
-from sdybridge.modules.computations import Computation, find_computations
-from sdybridge.modules.lexer import STRING, SYMBOL, parse_error, symbol_name, unescape
+from sdybridge.modules.computations import Computation, find_computations, has_computations
+from sdybridge.modules.lexer import parse_error
 from sdybridge.modules.manual_calls import BODY_NAME, call_of
 from sdybridge.modules.meshes import find_scopes
 from sdybridge.modules.missing_shardings import add_shardings
+from sdybridge.modules.new_symbols import NewSymbols
 from sdybridge.modules.printed_computations import Template
 from sdybridge.modules.sites import code_end
 from sdybridge.source import Span
@@ -32,16 +33,10 @@ if TYPE_CHECKING:
     from sdybridge.modules.missing_shardings import Attribute
     from sdybridge.modules.sites import Site
 
-_DEFINED = re.compile(
-    rf"(?:func\.func|sdy\.mesh|module)\s++(?:(?:public|private|nested)\s++)?({SYMBOL})"
-    rf"|sym_name\s*+=\s*+({STRING})"
-)
-_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*+")
-
 
 def needs_functions(text: str) -> bool:
     """Whether operations of a text may become calls of new functions."""
-    return "sdy.manual_computation" in text or "sdy.named_computation" in text or "unreduced" in text
+    return has_computations(text) or "unreduced" in text
 
 
 @dataclass(slots=True, eq=False)
@@ -97,14 +92,12 @@ class ComputationExport:
         self._frames: list[Frame] = []
         self._scopes = find_scopes(text)
         self._functions: dict[int, list[str]] = defaultdict(list)  # by the number of the module
-        self._numbers: dict[str, int] = {}
-        self.symbols: list[str] = []  # those that are new
-        self._symbols: dict[str, frozenset[str]] = {}
+        self.symbols = NewSymbols(text)
         functions = sorted(self.called.values(), key=lambda f: f.start)
         for function in functions:
             for i, scope in enumerate(function.scopes):
                 stem = function.symbol[1:].strip('"')
-                function.names[scope] = self.new_symbol(stem) if i else function.symbol
+                function.names[scope] = self.symbols.make(stem) if i else function.symbol
         self._has_copies = any(len(function.scopes) > 1 for function in functions)
         last = code_end(text)
         stops: list[tuple[int, CalledFunction | int]] = [(f.start, f) for f in functions if f.scopes[0]]
@@ -168,7 +161,7 @@ class ComputationExport:
         export = self.export
         values = [*(computation.printed.values if computation.printed else ())]
         values += [export.fresh() for _ in range(templates.fresh)]
-        values.append(self.new_symbol(templates.stem))
+        values.append(self.symbols.make(templates.stem))
         export.replace(computation.start, computation.end, "")
         renamed = [(values[name], number, new.fill(values)) for name, number, new in templates.renamed]
         export.append(templates.call.fill(values), renamed)
@@ -185,25 +178,6 @@ class ComputationExport:
             return about.terminator.end
         self.export.replace(site.start, end, '"func.return"' if about.terminator.is_generic else "return")
         return end
-
-    def new_symbol(self, stem: str) -> str:
-        """A symbol that the text does not have, with its `@`."""
-        while True:
-            number = self._numbers.get(stem, -1)
-            self._numbers[stem] = number + 1
-            name = stem if number < 0 else f"{stem}_{number}"
-            if name not in self._taken(stem):
-                self.symbols.append(f"@{name}" if _SYMBOL.fullmatch(name) else f'@"{name}"')
-                return self.symbols[-1]
-
-    def _taken(self, stem: str) -> frozenset[str]:
-        """The symbols that start like this and are defined already."""
-        if stem not in self._symbols:
-            text = self.export.text
-            found = _DEFINED.finditer(text) if f"@{stem}" in text or f'"{stem}' in text else ()
-            names = (symbol_name(hit[1]) if hit[1] else unescape(hit[2]) for hit in found)
-            self._symbols[stem] = frozenset(name for name in names if name.startswith(stem))
-        return self._symbols[stem]
 
     def add_function(self, about: Computation, head: str, body: str, scope: ManualScope | None) -> None:
         """Let a function end the module: its head, and its body, in which `scope` is manual.
@@ -287,7 +261,7 @@ class ComputationExport:
         if not isinstance(computation, Computation) or not computation.printed or not before:
             return
         functions = self._functions[self._module_at(computation.start)]
-        symbols = self.symbols[before.symbols :]
+        symbols = self.symbols.made[before.symbols :]
         if len(symbols) != 1 or not functions:  # there are computations inside
             return
         fresh = self.export.names_since(before.names)

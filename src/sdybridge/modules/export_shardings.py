@@ -552,7 +552,7 @@ class ShardingExport:
     def tally(self) -> Tally:
         """What was done up to now."""
         counts = Counter({converted: converted.count for converted in self._converted.values()})
-        symbols = len(self.computations.symbols) if self.computations else 0
+        symbols = len(self.computations.symbols.made) if self.computations else 0
         return Tally(counts, self.operations.copy(), self.added, self._names, symbols)
 
     def tally_since(self, before: Tally) -> Tally:

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 from sdybridge.modules.carriers import IN_SHARDINGS, MANUAL_AXES, OUT_SHARDINGS
 from sdybridge.modules.frontend_attributes import read_attributes
 from sdybridge.modules.lexer import STRING, SUFFIX_ID, symbol_name, unescape
-from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.renaming import Renamed, rename
 from sdybridge.modules.splice import splice, whole_line
 from sdybridge.modules.types import tuple_elements
 from sdybridge.modules.values import Scope
-from sdybridge.sdy import AxisRefAttr, ManualAxesAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from sdybridge.sdy import ManualAxesAttr, TensorShardingPerValueAttr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from sdybridge.modules.carriers import CarrierValue
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.splice import Edit
-    from sdybridge.sdy import MeshAttr
     from sdybridge.source import Source
     from sdybridge.target import Target
 
@@ -143,7 +141,6 @@ class ComputationImport:
         self.functions: dict[str, Operation] = {}
         self.calls: dict[Operation, list[Call]] = {}  # by the function that they are in
         self.kept_bodies: set[str] = set()
-        self.meshes = {one.name: one.mesh for one in find_meshes(source).operations}
         self.stem = "body"
         self.number = 0
 
@@ -217,7 +214,6 @@ class ComputationImport:
             side if isinstance(side, TensorShardingPerValueAttr) else TensorShardingPerValueAttr(())
             for side in (ins, outs)
         )
-        axes = self.in_mesh_order(axes, [*ins.shardings, *outs.shardings])
         found = Call(call, to_local, to_global, operands, operand_types, result_types, ins, outs, axes)
         names = [name for name, _ in call.results]
         to_local += dict.fromkeys(one for name in names for one in around.dead[name])
@@ -370,8 +366,7 @@ class ComputationImport:
             for argument in function.arguments
         )
         ins, outs = (
-            ", ".join(self.bound(sharding, call.manual_axes).stripped for sharding in side.shardings)
-            for side in (call.ins, call.outs)
+            ", ".join(sharding.stripped for sharding in side.shardings) for side in (call.ins, call.outs)
         )
         axes = str(call.manual_axes).removeprefix("#sdy<manual_axes").removesuffix(">")
 
@@ -388,31 +383,6 @@ class ComputationImport:
             f" out_shardings=[{outs}] manual_axes={axes} {inside}\n{_indent(anchor)}}}"
             f" : ({', '.join(call.operand_types)}) -> {outputs}{location}"
         )
-
-    def bound(self, sharding: TensorShardingAttr, axes: ManualAxesAttr) -> TensorShardingAttr:
-        """The sharding, replicated along the manual axes that it does not mention."""
-        free = [AxisRefAttr(name) for name in axes.value if not sharding.is_bound(name)]
-        if not free:
-            return sharding
-        mesh = self.mesh_of(sharding)
-        refs = [*sharding.replicated_axes, *free]
-        if mesh and all(mesh.has_axis(ref.name) for ref in refs):
-            refs.sort(key=mesh.axis_ref_key)
-        return TensorShardingAttr(
-            sharding.mesh_or_ref, sharding.dim_shardings, refs, sharding.unreduced_axes, sharding.reduction_op
-        )
-
-    def in_mesh_order(self, axes: ManualAxesAttr, shardings: Sequence[TensorShardingAttr]) -> ManualAxesAttr:
-        """The manual axes in the order of the mesh, as XLA's import has them."""
-        mesh = self.mesh_of(shardings[0]) if shardings else None
-        if mesh is None or not all(map(mesh.has_axis, axes.value)):
-            return axes
-        return ManualAxesAttr(sorted(axes.value, key=mesh.axis_index))
-
-    def mesh_of(self, sharding: TensorShardingAttr) -> MeshAttr | None:
-        """The mesh that a sharding is on, if the program has it."""
-        ref = sharding.mesh_or_ref
-        return self.meshes.get(ref) if isinstance(ref, str) else ref
 
     def _prefix(self) -> str:
         """What to put before the names of one more body."""

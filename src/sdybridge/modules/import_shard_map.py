@@ -28,16 +28,18 @@ from sdybridge.modules.import_computations import (
     target_of,
 )
 from sdybridge.modules.lexer import STRING, unescape
+from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.reader import parse_operations
 from sdybridge.modules.sdy_operations import read_parameters
 from sdybridge.modules.types import shape_of
-from sdybridge.sdy import ManualAxesAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from sdybridge.sdy import AxisRefAttr, ManualAxesAttr, TensorShardingAttr, TensorShardingPerValueAttr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sdybridge.modules.operations import Operation
     from sdybridge.modules.splice import Edit
+    from sdybridge.sdy import MeshAttr
     from sdybridge.source import Source
     from sdybridge.target import Target
 
@@ -90,11 +92,13 @@ class _ShardMapImport(ComputationImport):
         super().__init__(source, target)
         self.checker = outline_checker(source, target, {})
         self.around: Around | None = None
+        self.meshes = {one.name: one.mesh for one in find_meshes(source).operations}
 
     def find(self) -> None:
         super().find()
         for function, calls in self.calls.items():
             self._take_outer_axes(function, calls)
+            calls[:] = [self._with_manual_axes(call) for call in calls]
         taken = {one.start for calls in self.calls.values() for call in calls for one in call.to_local}
         for function in self.calls:
             for one in function.walk():
@@ -205,7 +209,7 @@ class _ShardMapImport(ComputationImport):
     def _manual_axes(self, to_local: Operation) -> tuple[str, ...]:
         """The axes that are manual behind a change to local shapes, or a call that nothing goes into."""
         entry = to_local.attribute(_MARK)
-        mesh = self.mesh_of(self._sharding(to_local))
+        mesh = self._mesh_of(self._sharding(to_local))
         if mesh is None or not entry or not entry.value:
             raise KeptError(f"{TO_LOCAL} has no sharding that could be read")
         hlo = HloSharding.from_string(unescape(self.text[entry.value.start : entry.value.end]))
@@ -238,7 +242,7 @@ class _ShardMapImport(ComputationImport):
         for sharding, whole, local in zip(
             shardings, map(shape_of, outside), map(shape_of, inside), strict=True
         ):
-            mesh = self.mesh_of(sharding)
+            mesh = self._mesh_of(sharding)
             if mesh is None or whole is None or local is None or len(whole) != len(local):
                 raise KeptError("its shapes are not known")
             for dim, size, part in zip(sharding.dim_shardings, whole, local, strict=True):
@@ -250,6 +254,32 @@ class _ShardMapImport(ComputationImport):
                     or is_manual != sorted(is_manual, reverse=True)
                 ):
                     raise KeptError("its local shapes do not follow from its shardings")
+
+    def _with_manual_axes(self, call: Call) -> Call:
+        """The call, its shardings replicated along the manual axes that they do not mention."""
+        ins, outs = (
+            TensorShardingPerValueAttr([self._bound(one, call.manual_axes) for one in side.shardings])
+            for side in (call.ins, call.outs)
+        )
+        return replace(call, ins=ins, outs=outs)
+
+    def _bound(self, sharding: TensorShardingAttr, axes: ManualAxesAttr) -> TensorShardingAttr:
+        """The sharding, replicated along the manual axes that it does not mention."""
+        free = [AxisRefAttr(name) for name in axes.value if not sharding.is_bound(name)]
+        if not free:
+            return sharding
+        mesh = self._mesh_of(sharding)
+        refs = [*sharding.replicated_axes, *free]
+        if mesh and all(mesh.has_axis(ref.name) for ref in refs):
+            refs.sort(key=mesh.axis_ref_key)
+        return TensorShardingAttr(
+            sharding.mesh_or_ref, sharding.dim_shardings, refs, sharding.unreduced_axes, sharding.reduction_op
+        )
+
+    def _mesh_of(self, sharding: TensorShardingAttr) -> MeshAttr | None:
+        """The mesh that a sharding is on, if the program has it."""
+        ref = sharding.mesh_or_ref
+        return self.meshes.get(ref) if isinstance(ref, str) else ref
 
     def _take_outer_axes(self, function: Operation, calls: list[Call]) -> None:
         """What is manual around a function is not manual in what it calls once more."""

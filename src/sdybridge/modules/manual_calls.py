@@ -53,7 +53,7 @@ def call_of(
     """
     if computation.is_inlined:
         return _inlined(work, computation, body), []
-    _verify_captures(work, computation, body)
+    verify_captures(computation, body)
     if computation.is_manual and scope:
         return _call_manual(work, computation, scope, body)
     return _call_named(work, computation, scope, body), []
@@ -110,7 +110,7 @@ def manual_call(
         lines.append(_custom_call(inner, "SPMDFullToShardShape", copied, local(sharding), outside, inside))
         given.append(inner)
 
-    symbol = work.new_symbol(BODY_NAME)
+    symbol = work.symbols.make(BODY_NAME)
     entries = [local(sharding) for _, _, sharding, _, _ in results]
     is_plain = len(results) == 1 and not is_shaped(results[0][4])
     call = results[0][0] if is_plain else export.fresh() if results else ""
@@ -152,7 +152,7 @@ def _call_named(
     text, at = export.text, operation.name_start
     axes = scope.axes if scope else ()
     _convert(work, computation)
-    symbol = work.new_symbol(computation.symbol)
+    symbol = work.symbols.make(computation.symbol)
     outs = computation.parameters.get("out_shardings")
     ins = computation.parameters.get("in_shardings")
     inputs = []
@@ -201,12 +201,12 @@ def _inlined(work: ComputationExport, computation: Computation, body: str) -> st
     return _TOKEN.sub(name, body).strip()
 
 
-def _verify_captures(work: ComputationExport, computation: Computation, body: str) -> None:
-    """Raises if the body uses values from outside."""
+def verify_captures(computation: Computation, body: str) -> None:
+    """Raises if the new text of the body uses values from outside."""
     captured = _captured(computation, body)
     if not captured:
         return
-    source, inside = work.export.source, computation.inside
+    source, inside = computation.operation.source, computation.inside
     for hit in _TOKEN.finditer(source.text, inside.start, inside.end):
         if hit[1] in captured:
             raise ConversionError(

@@ -75,6 +75,11 @@ def simplified(text: str) -> str | Rejected:
     return _after("canonicalize", text)
 
 
+def manual_axes_added(text: str) -> str | Rejected:
+    """The program after Shardy adds the manual axes that shardings do not name to `replicated` (isolated)."""
+    return _after("sdy-manual-axes-cleanup", text)
+
+
 def _after(name: str, text: str) -> str | Rejected:
     from jax._src.interpreters.mlir import make_ir_context
     from jaxlib.mlir import ir

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
+from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.modules import CarrierForm, export_module, import_module, verify_module
 from sdybridge.modules.splice import Origins, splice
 from sdybridge.sdy import MeshAttr
@@ -83,25 +83,6 @@ def test_hlo_shardings_without_a_carrier_are_counted() -> None:
     result = import_module(text)
     assert result.dropped == 1
     assert result.text == SDY
-
-
-@pytest.mark.parametrize("operation", ["sdy.manual_computation", "sdy.named_computation"])
-def test_computations_have_no_carrier_yet(operation: str) -> None:
-    name = '<"f">' if "named" in operation else ""
-    axes = ' manual_axes={"x"}' if "manual" in operation else ""
-    text = f"""module {{
-  sdy.mesh @mesh = <["x"=2]>
-  func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {{
-    %0 = {operation}{name}(%a) in_shardings=[<@mesh, [{{}}]>] out_shardings=[<@mesh, [{{}}]>]{axes} (%b: tensor<8xf32>) {{
-      sdy.return %b : tensor<8xf32>
-    }} : (tensor<8xf32>) -> tensor<8xf32>
-    return %0 : tensor<8xf32>
-  }}
-}}
-"""  # noqa: E501
-    with pytest.raises(ConversionError) as caught:
-        export_module(text, carrier=CarrierForm.SDY, name="f.mlir")
-    assert str(caught.value).startswith(f"f.mlir:4:10: error: {operation} has no carrier yet")
 
 
 # A program that export with carriers rejects, what stands where it does so, and why.
