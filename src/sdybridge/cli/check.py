@@ -15,7 +15,7 @@ from sdybridge.cli.check_formats import as_github, as_json, as_sarif
 from sdybridge.cli.options import Names, target_option
 from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned, terminal_width
-from sdybridge.cli.terminal import read_program
+from sdybridge.cli.terminal import check_standard_input, read_program
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
 
@@ -121,6 +121,7 @@ def command(
         selected(select, ignore)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    check_standard_input(files)
     found: dict[str, list[Finding]] = {}
     for file in files:
         try:

@@ -19,7 +19,7 @@ from sdybridge.bridge import (
 )
 from sdybridge.cli.notation import Notation, notation_of, read_hlo
 from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
-from sdybridge.cli.terminal import read_text
+from sdybridge.cli.terminal import read_text, refuse_file_name
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
 from sdybridge.sdy.printer import symbol
@@ -135,6 +135,7 @@ def command(
       sdybridge convert 08031a0202024a0104520100 --to hlo
     """  # noqa: D301  (click reads the escape)
     options = Options(known_meshes(meshes), to, manual_axes, axis_names, ranks, open_dims, target)
+    refuse_file_name(text, "`export` and `import` convert programs, `convert - < FILE` one sharding a line")
     source = read_text("-") if text == "-" else Source(text, "<text>")
     lines = list(_lines(source.text)) if text == "-" else [Span(0, len(text))]
     hlo = _read_hlo(source, lines, target)

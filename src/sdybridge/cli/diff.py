@@ -14,7 +14,7 @@ from sdybridge.checks import Verdict, compare_programs, compare_shardings, open_
 from sdybridge.checks.layout import part_sizes
 from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
 from sdybridge.cli.summary import plural
-from sdybridge.cli.terminal import read_program
+from sdybridge.cli.terminal import check_standard_input, read_program, refuse_file_name
 from sdybridge.hlo import OpShardingType
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ def command(
     """  # noqa: D301  (click reads the escape)
     files = [text == "-" or _is_file(text) for text in (a, b)]
     if all(files):
-        if a == b == "-":
-            raise click.UsageError("standard input can be one of the programs only")
+        check_standard_input((a, b))
         failed = _diff_programs(a, b, target, common=common, exact=exact, in_json=in_json,
                                 most=sys.maxsize if show_all else _FEW)  # fmt: skip
         sys.exit(failed)
     for text, other, is_file in ((a, b, files[0]), (b, a, files[1])):
         if is_file:
             raise click.UsageError(f"{text} is a file, and {other!r} is none: compare two of a kind")
+        refuse_file_name(text, "compare two programs, or two shardings")
     known = known_meshes(meshes)
     placed = [
         read_sharding(text, known, manual_axes=manual_axes, target=target, name=name)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.given import REMATERIALIZATION, found_in, literal, sharding_options
+from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, sharding_options
 from sdybridge.cli.options import known_meshes, target_option
+from sdybridge.errors import SdyBridgeError
 from sdybridge.view.explainer import explain_parsed
 from sdybridge.view.reading import parse
 from sdybridge.view.tensor_type import show_bytes
@@ -101,15 +102,18 @@ def _explain_found(
     shown = found if in_json else found[:_MOST_EXPLAINED]
     for one, count in shown:
         tensors = one.tensors if shape is None else (shape,)
-        result = explain_parsed(
-            one.parsed,
-            one.mesh if known is None else known,
-            tensors[0] if len(tensors) == 1 else None,
-            tensors=tensors,
-            manual_axes=one.manual_axes,
-            axis_names=axis_names,
-            target=target,
-        )
+        try:
+            result = explain_parsed(
+                one.parsed,
+                one.mesh if known is None else known,
+                tensors[0] if len(tensors) == 1 else None,
+                tensors=tensors,
+                manual_axes=one.manual_axes,
+                axis_names=axis_names,
+                target=target,
+            )
+        except SdyBridgeError as error:
+            raise in_text(error, source, one) from None
         line, column = source.location(one.span.start)
         where = {"file": source.name, "line": line, "column": column, "name": one.name, "count": count}
         explained.append((where, result, one))

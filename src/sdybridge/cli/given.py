@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.options import MeshType, Names
-from sdybridge.cli.terminal import read_program, read_text
+from sdybridge.cli.terminal import check_standard_input, read_program, read_text, refuse_file_name
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
 from sdybridge.view.reading import parse
@@ -72,7 +72,12 @@ def sharding_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def literal(text: str) -> str:
-    """The text of a sharding: `-` stands for standard input."""
+    """The text of a sharding: `-` stands for standard input.
+
+    Raises:
+        click.UsageError: It is the name of a file.
+    """
+    refuse_file_name(text, "give it alone, or choose one of its shardings")
     return read_text("-").text.strip() if text == "-" else text
 
 
@@ -80,6 +85,7 @@ def found_in(
     texts: tuple[str, ...], line: int | None, op: str | None, target: Target
 ) -> tuple[Source, list[tuple[Found, int]]] | None:
     """The shardings in a file or a message; None if the texts are shardings themselves."""
+    check_standard_input(texts)
     first = texts[0]
     data: str | bytes
     if len(texts) > 1:
@@ -112,6 +118,15 @@ def found_in(
         return source, [(_whole(source, target), 1)]
     pairs = [one for one in found if one.is_pair]
     return source, distinct(pairs or all_shardings(source, target, proto))
+
+
+def in_text(error: SdyBridgeError, source: Source, found: Found) -> SdyBridgeError:
+    """An error about a sharding, placed in the text that the sharding was found in."""
+    inner = error.source.text if error.source else ""
+    line_end = source.text.find("\n", found.span.start)
+    at = source.text.find(inner, found.span.start, max(line_end, found.span.end)) if inner else -1
+    span = error.span.shifted(at) if error.span and at >= 0 else found.span
+    return error.located(source, span)
 
 
 def _whole(source: Source, target: Target) -> Found:

@@ -11,7 +11,7 @@ import click
 from sdybridge.cli.options import target_option
 from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned, terminal_width
-from sdybridge.cli.terminal import read_program, show_error
+from sdybridge.cli.terminal import check_standard_input, read_program, show_error
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.element_types import size_text
 from sdybridge.modules.inspection import inspect_module, local_bytes, sharding_text
@@ -53,6 +53,7 @@ def command(files: tuple[str, ...], target: Target, *, show_all: bool, in_json: 
       sdybridge inspect module_0001.hlo.pb
       sdybridge inspect - --json < step.mlir | jq .shardings
     """  # noqa: D301  (click reads the escape)
+    check_standard_input(files)
     reports = []
     failed = False
     for file in files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -14,12 +15,14 @@ from sdybridge.errors import ParseError
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from rich.progress import Progress
 
     from sdybridge.errors import SdyBridgeError
 
+_FILE_NAME = re.compile(r"""(?:[./~]|[^\s{}\[\]<>()"'\\]*\.[A-Za-z])[^\s{}\[\]<>()"'\\]*""")
 _PATIENCE = 1.0  # seconds before a progress bar appears
 
 
@@ -59,9 +62,38 @@ def read_text(path: str) -> Source:
 
 
 def _read(path: str) -> tuple[bytes, str]:
-    if path == "-":
-        return sys.stdin.buffer.read(), "<stdin>"
-    return Path(path).read_bytes(), path
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read(), "<stdin>"
+        return Path(path).read_bytes(), path
+    except OSError as error:
+        where = "standard input" if path == "-" else path
+        raise click.UsageError(f"cannot read {where}: {error.strerror}") from None
+
+
+def check_standard_input(paths: Sequence[str]) -> None:
+    """Check that `-` is not given twice: standard input can be read once.
+
+    Raises:
+        click.UsageError: It is.
+    """
+    if paths.count("-") > 1:
+        raise click.UsageError("standard input can be given once only")
+
+
+def refuse_file_name(text: str, help: str) -> None:  # noqa: A002  (the word that errors use)
+    """Check that what should be a sharding is not the name of a file.
+
+    Args:
+        text: What was given.
+        help: What to do instead, if it is.
+
+    Raises:
+        click.UsageError: It is.
+    """
+    if _FILE_NAME.fullmatch(text):
+        exists = Path(text).is_file()
+        raise click.UsageError(f"{text} is no sharding, {f'but a file; {help}' if exists else 'nor a file'}")
 
 
 def _as_text(data: bytes, name: str) -> Source:

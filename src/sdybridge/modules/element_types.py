@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"(?:bf|[fsuc])(\d{1,3})(?:e\d+m\d+\w*)?")
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+_MOST_ELEMENTS = 2**63 - 1  # XLA counts in 64 bits
 _OTHER = {"pred": 8, "token": 0, "opaque": 0}
 
 
@@ -25,7 +26,7 @@ def element_bits(element_type: str) -> int | None:
 
 
 def byte_size(shape: TensorShape) -> int | None:
-    """The bytes of a dense tensor; None if its element type or a size is not known.
+    """The bytes of a dense tensor; None if they are not known, or too many for XLA to count.
 
     >>> from sdybridge.modules.shapes import TensorShape
     >>> byte_size(TensorShape("bf16", (8, 128))), byte_size(TensorShape("f32", (-1,)))
@@ -34,7 +35,8 @@ def byte_size(shape: TensorShape) -> int | None:
     bits = element_bits(shape.element_type)
     if bits is None or min(shape.dims, default=0) < 0:
         return None
-    return -(-math.prod(shape.dims) * bits // 8)
+    elements = math.prod(shape.dims)
+    return -(-elements * bits // 8) if elements <= _MOST_ELEMENTS else None
 
 
 def size_text(size: int | None) -> str:

@@ -6,13 +6,14 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, Mesh, NamedSharding
 from sdybridge.modules.carriers import CARRIERS, Quoting, print_carrier, read_carrier, write_string
 from sdybridge.modules.converted import ConvertedSharding
 from sdybridge.modules.hlo_attribute import parse_hlo_attribute
 from sdybridge.modules.hlo_program import Edit
 from sdybridge.modules.lexer import STRING, matching_bracket, string_end, unescape
+from sdybridge.modules.meshes import find_meshes
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.rewrite import converted_module
 from sdybridge.modules.sites import HLO_NAME, NAME, SiteKind, find_sites
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from sdybridge.modules.converted import ConvertedModule
     from sdybridge.modules.hlo_program import HloProgram, HloSite
 
-_CODE = re.compile(rf"(?P<skip>//[^\n]*+|@\s*{STRING})|(?P<string>{STRING})")
+_CODE = re.compile(rf"(?P<skip>//[^\n]*+|@\s*{STRING})|(?P<string>{STRING})|(?P<list>\[)")
+_SIZE = re.compile(r"\s*+=\s*+\d")
 _TO_END = re.compile(
     rf'{STRING}|//[^\n]*+|(?P<bracket>[\[(<{{])|(?P<end> : |\n(?=\s*+(?:%|"|[a-z][\w.]*+ |\}})))'
 )
@@ -69,7 +71,12 @@ def rename_axes(text: str | bytes, names: Mapping[str, str], *, name: str = "<st
     program = read_hlo(text, name)
     if program is None:
         source = Source(text_of(text), name)
-        new: str | bytes = rename.mlir(source)
+        try:
+            new: str | bytes = rename.mlir(source)
+        except ParseError as error:
+            if error.source is not None and error.span is not None and error.source.text == source.text:
+                error.located(source, error.span)
+            raise
     else:
         new = named(name, functools.partial(rename.hlo, program))
     rename.check_all_known(name)
@@ -203,12 +210,17 @@ class _Rename:
         """The MLIR text with new names: in Shardy's attributes and operations, and in carriers."""
         edits: dict[int, splices.Edit] = {}
         for start, end in _shardy_code(source):
-            for hit in _CODE.finditer(source.text, start, end):
-                if hit["string"] and hit["string"].startswith('"'):
-                    old = unescape(hit["string"])
-                    new = self._axis(old)
-                    if new != old:
-                        edits[hit.start()] = (hit.start(), hit.end(), write_string(new, Quoting.MLIR))
+            here = {at: edit for at, edit in self._names_in(source, start, end) if at not in edits}
+            if here:
+                before = source.text[start:end]
+                after = splice(before, [(at - start, to - start, new) for at, to, new in here.values()])
+                known = ConvertedSharding(before, after, 0, start, (), after)
+                self._known.setdefault(("", before), known).count += 1
+                edits.update(here)
+        for operation in find_meshes(source).operations:
+            mesh = self._mesh(operation.mesh)
+            if mesh is not operation.mesh:
+                self.meshes[operation.name] = mesh
         for site in find_sites(source.text, NAME):
             if site.kind is SiteKind.KEY and site.name in CARRIERS and source.text.startswith('"', site.end):
                 span = Span(site.end, string_end(source.text, site.end))
@@ -218,6 +230,20 @@ class _Rename:
                     edits[span.start] = (span.start, span.end, write_string(new, Quoting.MLIR))
         edits.update(self._hlo_attributes(source))
         return splice(source.text, edits.values())
+
+    def _names_in(self, source: Source, start: int, end: int) -> Iterator[tuple[int, splices.Edit]]:
+        """The edits of the names in a part of the text."""
+        in_mesh: set[str] = set()
+        for hit in _CODE.finditer(source.text, start, end):
+            if hit["list"]:
+                in_mesh = set()
+            elif hit["string"] and hit["string"].startswith('"'):
+                old = unescape(hit["string"])
+                new = self._axis(old)
+                if _SIZE.match(source.text, hit.end()):
+                    _check_new(new, in_mesh, source, Span(hit.start(), hit.end()))
+                if new != old:
+                    yield hit.start(), (hit.start(), hit.end(), write_string(new, Quoting.MLIR))
 
     def _hlo_attributes(self, source: Source) -> Iterator[tuple[int, splices.Edit]]:
         """The edits of `mhlo.sharding` strings over named meshes."""
@@ -237,16 +263,29 @@ class _Rename:
                 yield site.end, (site.end, end, write_string(new.to_string(), Quoting.MLIR))
 
 
+def _check_new(name: str, in_mesh: set[str], source: Source, span: Span) -> None:
+    """Check that the mesh has no axis of that name yet, and add it."""
+    if name in in_mesh:
+        raise VerificationError(
+            f"the mesh would have two axes named {show(name)}",
+            rule="duplicate-axis-name",
+            source=source,
+            span=span,
+            help="give every axis its own name",
+        )
+    in_mesh.add(name)
+
+
 def _shardy_code(source: Source) -> Iterator[tuple[int, int]]:
     """The parts of an MLIR text whose strings are the names of axes, symbols aside; they may repeat."""
     text = source.text
     for site in find_sites(text, NAME):
         if site.kind is SiteKind.OPERATION:
-            yield site.end, _operation_end(text, site.end)
+            yield site.start, _operation_end(text, site.end)
     for hit in _ATTRIBUTE.finditer(text):
         line = text.rfind("\n", 0, hit.start()) + 1
         if text.count('"', line, hit.start()) % 2 == 0:
-            yield hit.end(), matching_bracket(text, hit.end() - 1)
+            yield hit.start(), matching_bracket(text, hit.end() - 1)
 
 
 def _operation_end(text: str, at: int) -> int:

@@ -13,6 +13,7 @@ from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import OpShardingType
 from sdybridge.view.collectives import Collective, plan
 from sdybridge.view.devices import devices_of, group_dim, shards_by_device
+from sdybridge.view.tensor_type import count_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -227,7 +228,7 @@ def _received(before: Explanation, after: Explanation) -> tuple[int, int] | None
     """What the devices have to receive: what they are to hold and do not."""
     tensor = before.tensor
     combines = before.sharded.hlo.has_unreduced or after.sharded.hlo.has_unreduced
-    if tensor is None or not tensor.is_static or combines:
+    if tensor is None or count_elements(tensor.shape) is None or combines:
         return None
     count = _count(before, after)
     a, b = _regions(before, count), _regions(after, count)

@@ -20,6 +20,7 @@ _QUANTIZED = re.compile(r"!quant\.\w+<\s*([a-z]+\d+)")
 _BITS = re.compile(r"(?:bf|tf|f|s|u|i|si|ui|c)(\d+)")
 _WHOLE_BYTES = {"pred": 8, "i1": 8, "token": 0, "none": 0}
 _MOST_DIGITS = 18
+_MOST_ELEMENTS = 2**63 - 1  # XLA counts in 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class TensorType:
 
     @property
     def bytes(self) -> int | None:
-        """The bytes that the tensor takes; None if a size or the element is not known.
+        """The bytes that the tensor takes; None if they are not known, or too many for XLA to count.
 
         >>> TensorType.from_string("s4[3]").bytes
         2
@@ -97,15 +98,23 @@ class TensorType:
 
     def bytes_of(self, shape: tuple[int | None, ...]) -> int | None:
         """The bytes that a tensor of these elements and another shape takes."""
-        bits = self.element_bits
-        if bits is None:
-            return None
-        sizes = [size for size in shape if size is not None]
-        return None if len(sizes) < len(shape) else -(-math.prod(sizes) * bits // 8)
+        bits, elements = self.element_bits, count_elements(shape)
+        return None if bits is None or elements is None else -(-elements * bits // 8)
 
     def with_shape(self, shape: tuple[int | None, ...]) -> TensorType:
         """A tensor of the same elements."""
         return TensorType(shape, self.element)
+
+
+def count_elements(shape: tuple[int | None, ...]) -> int | None:
+    """The number of elements; None if a size is not known, or XLA could not count them.
+
+    >>> count_elements((8, 3)), count_elements((8, None)), count_elements((2**40, 2**40))
+    (24, None, None)
+    """
+    sizes = [size for size in shape if size is not None]
+    count = math.prod(sizes)
+    return count if len(sizes) == len(shape) and count <= _MOST_ELEMENTS else None
 
 
 def element_bits(element: str) -> int | None:

@@ -411,3 +411,65 @@ def test_bytes_that_are_no_text_survive(program: Path) -> None:
     program.write_bytes(data)
     assert run("export", str(program), "-q").stdout_bytes == EXPORTED.encode() + b'// \xff\xfe\xc3\x28 "\n'
     assert run("export", "-", "-q", given=data).stdout_bytes.endswith(b'\xc3\x28 "\n')
+
+
+# ---------------------------------------------------------------- what cannot be read
+
+
+@pytest.mark.parametrize("command", ["inspect", "check", "diff", "explain", "draw"])
+def test_standard_input_twice(command: str) -> None:
+    """The second would be empty, and hide what is found in the first."""
+    result = run(command, "-", "-", given=PROGRAM)
+    assert result.exit_code == 2
+    assert "standard input can be given once only" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["export", "inspect", "check", "explain"])
+def test_a_file_that_cannot_be_read(command: str, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_path: Path) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", fail)
+    result = run(command, str(program))
+    assert result.exit_code == 2
+    assert f"cannot read {program}: Input/output error" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["convert"], ["explain"], ["draw"], ["diff", "{replicated}"]])
+@pytest.mark.parametrize(
+    "name", ["no.mlir", "/no/such", "./step", "../a b.txt", "dumps/module_0001.before.txt"]
+)
+def test_the_name_of_no_file(arguments: list[str], name: str) -> None:
+    result = run(*arguments, name.replace(" ", "_"))
+    assert result.exit_code == 2
+    assert "is no sharding, nor a file" in result.stderr
+
+
+def test_convert_a_file(program: Path) -> None:
+    result = run("convert", str(program))
+    assert result.exit_code == 2
+    assert "but a file; `export` and `import` convert programs" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["explain", "draw"])
+@pytest.mark.parametrize("text", [PROGRAM.partition("\n")[2], "\n" + PROGRAM.replace("[{", "[{}, {")])
+def test_errors_about_a_sharding_name_the_file(command: str, text: str, program: Path) -> None:
+    program.write_text(text)
+    error = run(command, str(program)).exception
+    assert isinstance(error, SdyBridgeError)
+    assert re.match(rf"{re.escape(str(program))}:[13]:\d\d", str(error))
+
+
+@pytest.mark.parametrize(
+    "command", [["inspect"], ["inspect", "--json"], ["explain"], ["explain", "--json"], ["report"]]
+)
+def test_sizes_that_nobody_can_count(command: list[str], program: Path) -> None:
+    rank = 5000
+    program.write_text(
+        'sdy.mesh @m = <["x"=2]>\n'
+        f"func.func @main(%a: tensor<{'8x' * rank}f32> {{sdy.sharding = #sdy.sharding<@m, "
+        f'[{{"x"}}{", {}" * (rank - 1)}]>}}) {{\n  return\n}}\n'
+    )
+    result = run(*command, str(program))
+    assert result.exit_code == 0
+    assert not result.exception

@@ -77,7 +77,7 @@ def test_json() -> None:
     ("arguments", "message"),
     [
         (['[{"x"}]', '[{"x"}]', "--shape", "8xa"], "'8xa' is no shape"),
-        (["-", "-"], "standard input can be one of the programs only"),
+        (["-", "-"], "standard input can be given once only"),
         ([__file__, "{replicated}"], "is a file, and '{replicated}' is none"),
     ],
 )

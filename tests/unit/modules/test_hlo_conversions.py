@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
+from sdybridge.errors import ConversionError, ParseError, SdyBridgeError, VerificationError
 from sdybridge.modules import (
     CarrierForm,
     export_module,
@@ -326,6 +326,43 @@ def test_names_that_cannot_be(names: dict[str, str], said: str) -> None:
     with pytest.raises(VerificationError) as caught:
         rename_axes(text, names)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        'sdy.mesh @mesh = <["x"=2, "y"=4]>',
+        '"sdy.mesh"() {mesh = #sdy.mesh<["y"=4, "z"=1, "x" = 2]>, sym_name = "mesh"} : () -> ()',
+        '%0 = "a"() {sdy.sharding = #sdy.sharding<mesh<["x"=2, "y"=1], device_ids=[1,0]>, [{}]>} : () -> f32',
+    ],
+)
+def test_two_axes_of_one_name_in_mlir(mesh: str) -> None:
+    with pytest.raises(VerificationError, match='the mesh would have two axes named "y"') as caught:
+        rename_axes(mesh, {"x": "y"}, name="a.mlir")
+    assert str(caught.value).startswith("a.mlir:1:")
+    two = 'sdy.mesh @a = <["x"=2]>\nsdy.mesh @b = <["y"=2]>'
+    assert rename_axes(two, {"x": "y"}).text == two.replace("x", "y")
+
+
+def test_new_names_are_counted_in_mlir() -> None:
+    text = """\
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, \
+%b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
+  %0 = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<8xf32>
+  %1 = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<8xf32>
+}
+"""
+    result = rename_axes(text, {"x": "z"})
+    assert result.text == text.replace('"x"', '"z"')
+    assert (result.sites, len(result.shardings)) == (4, 3)
+    assert '#sdy.sharding<@mesh, [{"z"}]>' in [sharding.after for sharding in result.shardings]
+    assert dict(result.meshes) == {"mesh": MeshAttr.from_sizes({"z": 2, "y": 4})}
+
+
+def test_errors_of_new_names_name_the_file() -> None:
+    with pytest.raises(ParseError, match=r"^a\.mlir:1:31: error: the string does not end"):
+        rename_axes('sdy.mesh @mesh = <["a"b"=2, "y"=4]>', {"y": "z"}, name="a.mlir")
 
 
 def test_formats_are_told_apart() -> None:
