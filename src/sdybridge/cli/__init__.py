@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -90,6 +91,8 @@ def cli() -> None:
       sdybridge import step.hlo.mlir --mesh x=2,y=4 -o step.mlir
       cat step.mlir | sdybridge export - | less
     """  # noqa: D301  (click reads the escape)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names in programs may hold bytes that are no text
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def main() -> None:

@@ -81,10 +81,11 @@ def command(
 def _describe(trip: RoundTrip, source: Source, seconds: float) -> str:
     sites = sum(sharding.count for sharding in trip.shardings)
     differences = trip.differences
+    places = plural(sum(one.count for one in differences), "site")
     counts = [
         plural(sites, "site"),
         plural(len(trip.shardings), "distinct sharding"),
-        f"{len(differences)} of them different at {plural(sum(d.count for d in differences), 'site')}",
+        f"{len(differences)} of them different at {places}" if differences else "none of them different",
     ]
     stable = "the same" if trip.is_stable else "NOT the same"
     lines = [

@@ -473,3 +473,18 @@ def test_sizes_that_nobody_can_count(command: list[str], program: Path) -> None:
     result = run(*command, str(program))
     assert result.exit_code == 0
     assert not result.exception
+
+
+@pytest.mark.parametrize(
+    "arguments", [["inspect"], ["check"], ["explain"], ["diff", "step.mlir"], ["roundtrip"]]
+)
+def test_names_that_are_no_text(arguments: list[str], program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that are not UTF-8 are shown, not raised."""
+    monkeypatch.chdir(program.parent)
+    program.with_name("bytes.mlir").write_bytes(
+        PROGRAM.replace("@f", "@main").encode().replace(b'"x"', b'"x\xff"')
+    )
+    result = run(*arguments, "bytes.mlir")
+    assert isinstance(result.exception, SystemExit | SdyBridgeError | None)
+    if arguments == ["inspect"]:
+        assert "\\udcff" in result.stdout

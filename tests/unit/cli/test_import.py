@@ -155,7 +155,7 @@ def test_roundtrip_without_differences() -> None:
     result = run("roundtrip", "-", given=SHARDY.replace("DIM", ""))
     assert result.exit_code == 0
     assert re.fullmatch(
-        r"<stdin>: 1 site, 1 distinct sharding, 0 of them different at 0 sites, \d+\.\d ms\n"
+        r"<stdin>: 1 site, 1 distinct sharding, none of them different, \d+\.\d ms\n"
         r"  exported again: the same\n",
         result.stdout,
     )
