@@ -76,7 +76,7 @@ def _same(site: HloSite) -> Edit:
 
 def _dump_tables(effort: Effort) -> Iterator[Table]:
     """`inspect` on long dumps, in time and memory."""
-    mlir = programs.training_step(DUMP_LAYERS).read_text(encoding="utf-8")
+    mlir = programs.training_step(min(DUMP_LAYERS, effort.layers)).read_text(encoding="utf-8")
     forms = {"HLO shardings": export_module(mlir).text, "HLO shardings and Shardy's carriers": mlir}
     rows = []
     for what, program in forms.items():

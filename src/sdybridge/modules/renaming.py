@@ -40,8 +40,10 @@ class Renamed(NamedTuple):
 def rename(text: str, renamed: Sequence[Renamed]) -> str:
     """`text` with every use of those values replaced.
 
-    >>> rename("{ a %0#1 } b %0#1", [Renamed(1, "%0", 1, "%x")])
-    '{ a %x } b %0#1'
+    >>> rename("{ a %0 } b %0", [Renamed(1, "%0", -1, "%x")])
+    '{ a %x } b %0'
+    >>> rename("a %0#1 %0:2 = b %0#1", [Renamed(0, "%0", 1, "%x")])
+    'a %x %0:2 = b %0#1'
     """
     if not renamed:
         return text
