@@ -113,6 +113,23 @@ class CarriedShardings:
             ) from None
 
 
+def expect_same_meshes(
+    carrier: Carrier, kept: Mapping[str, MeshAttr], others: Mapping[str, MeshAttr]
+) -> None:
+    """Raises if a mesh in the carrier has the name of another one."""
+    for name, mesh in kept.items():
+        if others.get(name, mesh) != mesh:
+            raise carrier.located(
+                VerificationError(
+                    f"{symbol(name)} is the name of two meshes",
+                    rule="symbol-redefinition",
+                    span=Span(0, len(carrier.text)),
+                    notes=[f"the other one is {others[name].stripped}"],
+                    help="rename one of them",
+                )
+            )
+
+
 def in_words(operation: Operation) -> str:
     """The operation, for an error."""
     if operation.full_name.endswith(".func") and operation.symbol:

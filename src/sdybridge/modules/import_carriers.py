@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import VerificationError
 from sdybridge.modules.carried_shardings import (
     CarriedShardings,
     Shardings,
     count_error,
+    expect_same_meshes,
     in_words,
     kind_error,
 )
@@ -39,8 +39,6 @@ from sdybridge.modules.result_types import expand_type, result_types
 from sdybridge.modules.splice import splice
 from sdybridge.modules.types import tuple_elements
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
-from sdybridge.sdy.printer import symbol
-from sdybridge.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.converted import ConvertedSharding
     from sdybridge.modules.operations import Argument, Operation
     from sdybridge.modules.splice import Edit
-    from sdybridge.source import Source
+    from sdybridge.source import Source, Span
     from sdybridge.target import Target
 
 MARK = "xla.sdy."
@@ -180,25 +178,10 @@ class _Import:
             carrier = attributes.carrier(self.source, MESHES)
             if carrier:
                 kept = carrier.parse()  # type: ignore[assignment]  # what this key holds
-                self._expect_same(carrier, kept, {**self.shardings.known, **here})
+                expect_same_meshes(carrier, kept, {**self.shardings.known, **here})
             if gone:
                 self.edits.list.append(replaced(self.text, span, changed(self.text, attributes, {}, gone)))
         return kept
-
-    def _expect_same(
-        self, carrier: Carrier, kept: Mapping[str, MeshAttr], others: Mapping[str, MeshAttr]
-    ) -> None:
-        for name, mesh in kept.items():
-            if others.get(name, mesh) != mesh:
-                raise carrier.located(
-                    VerificationError(
-                        f"{symbol(name)} is the name of two meshes",
-                        rule="symbol-redefinition",
-                        span=Span(0, len(carrier.text)),
-                        notes=[f"the other one is {others[name].stripped}"],
-                        help="rename one of them",
-                    )
-                )
 
     def _operations(self, operations: list[Operation]) -> list[tuple[Operation | None, list[Operation]]]:
         """Import operations and all in them, but for modules, which are returned."""

@@ -103,6 +103,7 @@ class _Outline:
 
     def __init__(self, source: Source, target: Target) -> None:
         self.text = source.text
+        self.code_end = code_end(source.text)
         self.is_classic = target is Target.CLASSIC
         self.symbols = NewSymbols(source.text)
         self.scopes = find_scopes(source.text)
@@ -139,8 +140,9 @@ class _Outline:
         """The call of a computation, whose function joins those of its module."""
         text, last = self.text, one.terminator
         name = [Part('"func.return"' if last.is_generic else "return", last.name_start)]
-        end = len(text[: one.inside.end].rstrip())
-        parts = [*copied(text, one.inside.start, end, [*inside, (last.name_start, last.name_end, name)])]
+        start = one.inside.start
+        end = start + len(text[start : one.inside.end].rstrip())
+        parts = [*copied(text, start, end, [*inside, (last.name_start, last.name_end, name)])]
         verify_captures(one, "".join([part.text for part in parts]))
         call, head = self._manual(one) if one.is_manual else self._named(one)
         number = max(i for i, scope in enumerate(self.scopes) if scope.start <= one.start < scope.end)
@@ -225,9 +227,9 @@ class _Outline:
 
     def _end(self, scope: Scope) -> int:
         """Where functions can join a module: before the line of its closing brace."""
-        at = min(scope.end - 1, code_end(self.text))
-        line = len(self.text[:at].rstrip(" \t"))
-        return line if self.text.endswith("\n", 0, line) else at
+        at = min(scope.end - 1, self.code_end)
+        line = self.text.rfind("\n", 0, at) + 1
+        return line if not self.text[line:at].strip(" \t") else at
 
     def _indent(self, scope: Scope) -> str:
         """The white space before what is in a module."""
