@@ -76,14 +76,14 @@ def compare_shardings(
         ConversionError: A Shardy sharding has no device grid, or there are too many devices.
     """
     grids = a.grid(target), b.grid(target)
-    if any(grid.is_tuple for grid in grids):
-        return _compare_tuples(grids, target)
     for grid in grids:
         if shape is not None and is_grid(grid) and grid.data_rank != len(shape):
             raise VerificationError(
                 f"{cropped(grid)} tiles tensors of rank {grid.data_rank}, not of rank {len(shape)}",
                 rule="sharding-rank",
             )
+    if any(grid.is_tuple for grid in grids):
+        return _compare_tuples(grids, target)
     form = form_differences(a, b)
     meaning = _meaning(*grids, shape)
     if meaning.verdict is Verdict.DIFFERENT:

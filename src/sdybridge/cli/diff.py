@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +13,7 @@ from sdybridge.checks import Verdict, compare_programs, compare_shardings, open_
 from sdybridge.checks.layout import part_sizes
 from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
 from sdybridge.cli.summary import plural
-from sdybridge.cli.terminal import check_standard_input, read_program, refuse_file_name
+from sdybridge.cli.terminal import check_standard_input, is_file, read_program, refuse_file_name
 from sdybridge.hlo import OpShardingType
 
 if TYPE_CHECKING:
@@ -95,14 +94,14 @@ def command(
       sdybridge diff '{devices=[2,1,4]<=[4,2]T(1,0)}' '{devices=[1,8,1]<=[8]}' --shape 16x16x16
       sdybridge diff shardy.mlir gspmd.hlo.txt
     """  # noqa: D301  (click reads the escape)
-    files = [text == "-" or _is_file(text) for text in (a, b)]
+    files = [text == "-" or is_file(text) for text in (a, b)]
     if all(files):
         check_standard_input((a, b))
         failed = _diff_programs(a, b, target, common=common, exact=exact, in_json=in_json,
                                 most=sys.maxsize if show_all else _FEW)  # fmt: skip
         sys.exit(failed)
-    for text, other, is_file in ((a, b, files[0]), (b, a, files[1])):
-        if is_file:
+    for text, other, is_program in ((a, b, files[0]), (b, a, files[1])):
+        if is_program:
             raise click.UsageError(f"{text} is a file, and {other!r} is none: compare two of a kind")
         refuse_file_name(text, "compare two programs, or two shardings")
     known = known_meshes(meshes)
@@ -116,13 +115,6 @@ def command(
     else:
         click.echo("\n".join(_describe(found, placed, shape, target)))
     sys.exit(_is_failure(found.verdict, exact=exact))
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # a text that can be no name
-        return False
 
 
 def _is_failure(verdict: Verdict, *, exact: bool) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sdybridge.cli.options import MeshType, Names
-from sdybridge.cli.terminal import check_standard_input, read_program, read_text, refuse_file_name
+from sdybridge.cli.terminal import check_standard_input, is_file, read_program, read_text, refuse_file_name
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
 from sdybridge.view.reading import parse
@@ -92,12 +91,12 @@ def found_in(
         if line is not None or op is not None:
             raise click.UsageError("--at and --op look into one program")
         return None
-    is_file = first == "-" or (len(first) < 4096 and "\n" not in first and Path(first).is_file())
-    if not is_file and line is None and op is None:
+    is_program = first == "-" or is_file(first)
+    if not is_program and line is None and op is None:
         if not _is_message(first):
             return None
         data, source = first, Source(first, "<text>")
-    elif not is_file:
+    elif not is_program:
         raise click.UsageError(f"there is no file {first!r} for --at and --op to look into")
     else:
         data, source = read_program(first)

@@ -81,6 +81,14 @@ def check_standard_input(paths: Sequence[str]) -> None:
         raise click.UsageError("standard input can be given once only")
 
 
+def is_file(text: str) -> bool:
+    """Whether this is the name of a file, and not a sharding, which may be too long for a name."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def refuse_file_name(text: str, help: str) -> None:  # noqa: A002  (the word that errors use)
     """Check that what should be a sharding is not the name of a file.
 
@@ -92,7 +100,7 @@ def refuse_file_name(text: str, help: str) -> None:  # noqa: A002  (the word tha
         click.UsageError: It is.
     """
     if _FILE_NAME.fullmatch(text):
-        exists = Path(text).is_file()
+        exists = is_file(text)
         raise click.UsageError(f"{text} is no sharding, {f'but a file; {help}' if exists else 'nor a file'}")
 
 

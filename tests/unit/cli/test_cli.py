@@ -445,6 +445,12 @@ def test_the_name_of_no_file(arguments: list[str], name: str) -> None:
     assert "is no sharding, nor a file" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["explain", "draw", "diff"])
+def test_a_sharding_too_long_for_a_file_name(command: str) -> None:
+    text = '{devices=[2,4]<=[8] metadata={op_name="' + "a" * 300 + '"}}'
+    assert run(command, *[text] * (1 + (command == "diff"))).exit_code == 0
+
+
 def test_convert_a_file(program: Path) -> None:
     result = run("convert", str(program))
     assert result.exit_code == 2

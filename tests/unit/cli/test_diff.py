@@ -87,6 +87,11 @@ def test_usage(arguments: list[str], message: str) -> None:
     assert message in result.stderr
 
 
+def test_a_tuple_and_a_grid_of_another_rank() -> None:
+    error = run("{{replicated}, {manual}}", "{devices=[8]<=[8]}", "--shape", "8x8").exception
+    assert "tiles tensors of rank 1, not of rank 2" in str(error)
+
+
 def test_an_invalid_sharding() -> None:
     result = run('[{"q"}]', "{replicated}", "--mesh", "x=2")
     assert isinstance(result.exception, SdyBridgeError)
