@@ -21,6 +21,7 @@ from sdybridge.bridge.named_export import export_named
 from sdybridge.bridge.ordered_axes import full_axes, get_ordered_axis_refs
 from sdybridge.errors import ConversionError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType, ReductionOp, TileAssignment
+from sdybridge.hlo.checks import MAX_ARRAY_RANK, cropped
 from sdybridge.sdy import AxisRefAttr, MeshAttr, TensorShardingAttr, verify_sharding
 from sdybridge.sdy.printer import symbol
 from sdybridge.target import Target
@@ -162,6 +163,14 @@ def _convert(
     return _with_reduction_op(_tiled(sharding, mesh, manual, target), sharding, target)
 
 
+def _check_array_rank(rank: int, sharding: TensorShardingAttr, mesh: MeshAttr) -> None:
+    if rank > MAX_ARRAY_RANK:
+        raise ConversionError(
+            f"a grid with listed devices has at most {MAX_ARRAY_RANK} dimensions, this one {rank}",
+            notes=[f"sharding: {cropped(sharding)}", f"mesh: {cropped(mesh)}"],
+        )
+
+
 def _tiled(
     sharding: TensorShardingAttr, mesh: MeshAttr, manual: tuple[AxisRefAttr, ...], target: Target
 ) -> HloSharding:
@@ -204,6 +213,7 @@ def _tiled(
     if mesh.device_ids:
         import numpy as np
 
+        _check_array_rank(max(len(tile_dims), len(reshape_dims)), sharding, mesh)
         devices = np.asarray(mesh.device_ids, dtype=np.int64).reshape(reshape_dims)
         grid = TileAssignment.from_array(devices.transpose(perm).reshape(tile_dims))
         return HloSharding.subgroup(grid, types)

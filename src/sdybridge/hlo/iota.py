@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError, VerificationError
-from sdybridge.hlo.checks import as_int, as_ints, as_permutation, as_sizes, cropped, shortened
+from sdybridge.hlo.checks import MAX_ARRAY_RANK, as_int, as_ints, as_permutation, as_sizes, cropped, shortened
 from sdybridge.hlo.primes import prime_factors
 
 if TYPE_CHECKING:
@@ -227,8 +227,14 @@ class IotaTileAssignment:
         """The devices as a new NumPy array of shape `dims`.
 
         Raises:
-            SdyBridgeError: There are more than `MAX_MATERIALIZED_DEVICES` devices.
+            SdyBridgeError: There are more than `MAX_MATERIALIZED_DEVICES` devices, or more dimensions than an
+                array has.
         """
+        if len(self._dims) > MAX_ARRAY_RANK:
+            raise SdyBridgeError(
+                f"a grid of {len(self._dims)} dimensions is no array, which has at most {MAX_ARRAY_RANK}",
+                help="ask for single devices with value_at(index) or index_for(device)",
+            )
         if self.num_elements > MAX_MATERIALIZED_DEVICES:
             raise SdyBridgeError(
                 f"{cropped(self)} has {self.num_elements} devices, and no more than "

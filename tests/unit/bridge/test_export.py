@@ -307,3 +307,16 @@ def test_large_meshes_cost_no_device_list() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == ("{devices=[1024,1048576,1024]<=[1073741824,1024]T(1,0) last_tile_dim_replicate}\n")
+
+
+def test_more_dimensions_than_an_array_has() -> None:
+    sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}' + ", {}" * 70 + "]>")
+    listed = MeshAttr.from_sizes({"x": 4}, [3, 1, 2, 0])
+    with pytest.raises(
+        ConversionError, match="a grid with listed devices has at most 64 dimensions, this one 71"
+    ):
+        convert_to_hlo_sharding(sharding, listed)
+    grid = convert_to_hlo_sharding(sharding, MeshAttr.from_sizes({"x": 4})).tile_assignment
+    with pytest.raises(SdyBridgeError, match="a grid of 71 dimensions is no array"):
+        _ = grid.array
+    assert grid.value_at((2, *[0] * 70)) == 2
