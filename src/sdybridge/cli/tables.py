@@ -21,7 +21,7 @@ def aligned(
     width: int | None = None,
     indent: str = "  ",
 ) -> list[str]:
-    """The rows as lines with aligned columns.
+    """The rows as lines with aligned columns; what a terminal would obey, not show, is replaced.
 
     Args:
         rows: The cells; every row has as many.
@@ -33,6 +33,7 @@ def aligned(
     >>> aligned([("count", "what"), ("7", "x")], right=[0])
     ['  count  what', '      7  x']
     """
+    rows = [[_visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     if crop is not None and width is not None:
         rest = len(indent) + sum(widths) - widths[crop] + len(_GAP) * (len(widths) - 1)
@@ -45,6 +46,15 @@ def aligned(
         ]
         lines.append((indent + _GAP.join(cells)).rstrip())
     return lines
+
+
+def _visible(cell: str) -> str:
+    """One printable character per character: names in a program may be control codes."""
+    return (
+        cell
+        if cell.isprintable()
+        else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cell)
+    )
 
 
 def _cropped(cell: str, width: int) -> str:

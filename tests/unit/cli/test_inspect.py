@@ -182,6 +182,13 @@ def test_a_program_without_shardings(text: str) -> None:
     assert result.stdout == "<stdin>: MLIR text\n\n"
 
 
+def test_control_codes_in_names_do_not_reach_the_terminal() -> None:
+    result = run("-", given=PROGRAM.replace('"x"', '"\x1b[31mx"'))
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout
+    assert "\ufffd[31mx" in result.stdout
+
+
 def test_columns_give_way_on_a_narrow_terminal() -> None:
     rows = [("1", "a" * 50, "end"), ("22", "b", "x")]
     lines = aligned(rows, right=[0], crop=1, width=30)
