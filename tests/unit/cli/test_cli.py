@@ -493,4 +493,4 @@ def test_names_that_are_no_text(arguments: list[str], program: Path, monkeypatch
     result = run(*arguments, "bytes.mlir")
     assert isinstance(result.exception, SystemExit | SdyBridgeError | None)
     if arguments == ["inspect"]:
-        assert "\\udcff" in result.stdout
+        assert "x\N{REPLACEMENT CHARACTER}" in result.stdout
