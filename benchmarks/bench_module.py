@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SPEED = Ratio(25)
 IMPORT_SPEED = Ratio(15)
-MANUAL_SPEED = Ratio(4)
+MANUAL_SPEED = Ratio(10)
 MEMORY = AtMost(4)
 
 
