@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from sdybridge import SdyBridgeError, check_module
 from sdybridge.checks import CHECKS
 from sdybridge.cli import cli
-from sdybridge.modules.module_rules import MODULE_RULES
+from sdybridge.modules.verify.rules import MODULE_RULES
 from sdybridge.sdy import RULES
 from sdybridge.storage import BUILDS, CURRENT, HLO_LAYOUTS, NEWER
 from sdybridge.storage.picture import class_names, confidences, picture, table_columns

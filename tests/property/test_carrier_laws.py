@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.property import strategies
 
 from sdybridge.errors import SdyBridgeError
-from sdybridge.modules.attributes import quote
 from sdybridge.modules.carriers import (
     CARRIERS,
     CarrierValue,
@@ -18,6 +17,7 @@ from sdybridge.modules.carriers import (
     write_carrier,
     write_string,
 )
+from sdybridge.modules.mlir.attributes import quote
 from sdybridge.sdy import ManualAxesAttr, TensorShardingPerValueAttr
 from sdybridge.source import Source, Span
 

@@ -16,7 +16,7 @@ from sdybridge.modules.hlo_proto.site import InstructionSite
 from sdybridge.modules.hlo_proto.wire import BYTES, read_varint
 from sdybridge.modules.hlo_text import HloText
 from sdybridge.modules.hlo_text.tokens import group_end
-from sdybridge.modules.lexer import items
+from sdybridge.modules.mlir.lexer import items
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from sdybridge.checks.program import GSPMD_CALLS, RESULT_CALL, Call, Options, Place, Problem, Program, Use
 from sdybridge.errors import ParseError
 from sdybridge.modules.annotations import CARRIER, MHLO, SDY
-from sdybridge.modules.attributes import attribute_end
-from sdybridge.modules.checker import Checker
-from sdybridge.modules.dictionary import find_entry
-from sdybridge.modules.hlo_attribute import element_span
-from sdybridge.modules.lexer import symbol_name, unescape
-from sdybridge.modules.mlir_annotations import FRONTEND_ATTRIBUTES, MlirProgram
-from sdybridge.modules.reader import parse_operations
-from sdybridge.modules.verify import verify_operations
+from sdybridge.modules.mlir.annotations import FRONTEND_ATTRIBUTES, MlirProgram
+from sdybridge.modules.mlir.attributes import attribute_end
+from sdybridge.modules.mlir.dictionary import find_entry
+from sdybridge.modules.mlir.hlo_attribute import element_span
+from sdybridge.modules.mlir.lexer import symbol_name, unescape
+from sdybridge.modules.mlir.reader import parse_operations
+from sdybridge.modules.verify.checker import Checker
+from sdybridge.modules.verify.module import verify_operations
 from sdybridge.sdy import TensorShardingPerValueAttr
 from sdybridge.source import Span
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.annotations import Annotation
-    from sdybridge.modules.operations import Operation
+    from sdybridge.modules.mlir.operations import Operation
     from sdybridge.source import Source
 
 _SHARDING_KEYS = (SDY, MHLO)

@@ -11,7 +11,7 @@ from sdybridge.checks.program import Place, Problem
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType
 from sdybridge.modules.annotations import CARRIER
-from sdybridge.modules.checker import count
+from sdybridge.modules.verify.checker import count
 from sdybridge.sdy import TensorShardingAttr, verify_sharding
 
 if TYPE_CHECKING:

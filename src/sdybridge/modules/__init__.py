@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from sdybridge.modules.converted import ConvertedModule as ConvertedModule
 from sdybridge.modules.converted import ConvertedSharding as ConvertedSharding
-from sdybridge.modules.export import CarrierForm as CarrierForm
-from sdybridge.modules.export import ExportResult as ExportResult
-from sdybridge.modules.export import export_module as export_module
-from sdybridge.modules.export_operations import ConstraintForm as ConstraintForm
+from sdybridge.modules.export.module import CarrierForm as CarrierForm
+from sdybridge.modules.export.module import ExportResult as ExportResult
+from sdybridge.modules.export.module import export_module as export_module
+from sdybridge.modules.export.operations import ConstraintForm as ConstraintForm
 
 if TYPE_CHECKING:
     from sdybridge.modules.by_function import FunctionReport as FunctionReport
     from sdybridge.modules.by_function import report_functions as report_functions
-    from sdybridge.modules.import_ import ImportResult as ImportResult
-    from sdybridge.modules.import_ import import_module as import_module
-    from sdybridge.modules.import_computations import KeptCall as KeptCall
+    from sdybridge.modules.import_.computations import KeptCall as KeptCall
+    from sdybridge.modules.import_.module import ImportResult as ImportResult
+    from sdybridge.modules.import_.module import import_module as import_module
     from sdybridge.modules.inspection import Inspection as Inspection
     from sdybridge.modules.inspection import ShardingUse as ShardingUse
     from sdybridge.modules.inspection import inspect_module as inspect_module
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from sdybridge.modules.roundtrip import RoundTrip as RoundTrip
     from sdybridge.modules.roundtrip import RoundTripSharding as RoundTripSharding
     from sdybridge.modules.roundtrip import round_trip as round_trip
-    from sdybridge.modules.verify import verify_module as verify_module
+    from sdybridge.modules.verify.module import verify_module as verify_module
 
 _HOMES = {
     "FunctionReport": "by_function",
-    "ImportResult": "import_",
-    "KeptCall": "import_computations",
+    "ImportResult": "import_.module",
+    "KeptCall": "import_.computations",
     "Inspection": "inspection",
     "ShardingUse": "inspection",
     "inspect_module": "inspection",
     "RoundTrip": "roundtrip",
     "RoundTripSharding": "roundtrip",
     "Spelling": "rewrite",
-    "import_module": "import_",
+    "import_module": "import_.module",
     "read_hlo": "programs",
     "rename_axes": "rename_axes",
     "report_functions": "by_function",
     "rewrite_module": "rewrite",
     "round_trip": "roundtrip",
     "strip_shardings": "rewrite",
-    "verify_module": "verify",
+    "verify_module": "verify.module",
 }
 
 

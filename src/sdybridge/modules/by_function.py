@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.lexer import SYMBOL, TRIVIA, matching_bracket, next_code, symbol_name, unescape
+from sdybridge.modules.mlir.lexer import SYMBOL, TRIVIA, matching_bracket, next_code, symbol_name, unescape
 
 if TYPE_CHECKING:
     from sdybridge.modules.converted import ConvertedModule, ConvertedSharding

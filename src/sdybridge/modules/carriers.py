@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
-from sdybridge.modules.attributes import quote
+from sdybridge.modules.mlir.attributes import quote
 from sdybridge.sdy import (
     ManualAxesAttr,
     MeshAttr,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sdybridge.modules.element_types import byte_size
 from sdybridge.modules.hlo_annotations import HloAnnotations
-from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.modules.mlir.annotations import MlirProgram
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.sdy import TensorShardingAttr
 from sdybridge.source import Source

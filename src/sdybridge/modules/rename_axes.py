@@ -10,13 +10,13 @@ from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, Mesh, NamedSharding
 from sdybridge.modules.carriers import CARRIERS, Quoting, print_carrier, read_carrier, write_string
 from sdybridge.modules.converted import ConvertedSharding
-from sdybridge.modules.hlo_attribute import parse_hlo_attribute
 from sdybridge.modules.hlo_program import Edit
-from sdybridge.modules.lexer import STRING, matching_bracket, string_end, unescape
-from sdybridge.modules.meshes import find_meshes
+from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
+from sdybridge.modules.mlir.lexer import STRING, matching_bracket, string_end, unescape
+from sdybridge.modules.mlir.meshes import find_meshes
+from sdybridge.modules.mlir.sites import HLO_NAME, NAME, SiteKind, find_sites
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.rewrite import converted_module
-from sdybridge.modules.sites import HLO_NAME, NAME, SiteKind, find_sites
 from sdybridge.modules.splice import splice
 from sdybridge.sdy import (
     AxisRefAttr,

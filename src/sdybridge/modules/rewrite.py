@@ -11,13 +11,13 @@ from sdybridge.errors import ConversionError, SdyBridgeError
 from sdybridge.hlo import HloSharding
 from sdybridge.hlo.checks import cropped
 from sdybridge.hlo.spelling import with_counted_devices, with_listed_devices
-from sdybridge.modules.attributes import quote
 from sdybridge.modules.converted import ConvertedModule, ConvertedSharding, most_frequent_first
-from sdybridge.modules.hlo_attribute import parse_hlo_attribute
 from sdybridge.modules.hlo_program import SHARDY, Edit
-from sdybridge.modules.lexer import string_end
+from sdybridge.modules.mlir.attributes import quote
+from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
+from sdybridge.modules.mlir.lexer import string_end
+from sdybridge.modules.mlir.sites import HLO_NAME, SiteKind, find_sites
 from sdybridge.modules.programs import named, read_hlo, text_of
-from sdybridge.modules.sites import HLO_NAME, SiteKind, find_sites
 from sdybridge.modules.splice import splice
 from sdybridge.source import Source, Span
 from sdybridge.target import Target

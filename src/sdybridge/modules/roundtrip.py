@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import LossKind
-from sdybridge.modules.export import ExportResult, export_module
-from sdybridge.modules.export_operations import ConstraintForm
-from sdybridge.modules.import_ import ImportResult, import_module
-from sdybridge.modules.value_names import numbered_values
+from sdybridge.modules.export.module import ExportResult, export_module
+from sdybridge.modules.export.operations import ConstraintForm
+from sdybridge.modules.import_.module import ImportResult, import_module
+from sdybridge.modules.mlir.value_names import numbered_values
 from sdybridge.sdy import TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.target import Target
 

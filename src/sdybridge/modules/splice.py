@@ -6,7 +6,7 @@ import bisect
 import re
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.lexer import back_over_trivia, matching_bracket, skip_trivia
+from sdybridge.modules.mlir.lexer import back_over_trivia, matching_bracket, skip_trivia
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

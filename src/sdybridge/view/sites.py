@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.hlo_annotations import HloAnnotations
-from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.modules.mlir.annotations import MlirProgram
+from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.programs import read_hlo
-from sdybridge.modules.reader import parse_operations
 from sdybridge.source import Source, Span
 from sdybridge.view.messages import Found, find_shardings
 from sdybridge.view.reading import parse

@@ -10,8 +10,8 @@ import pytest
 from tests.golden.blocks import check, read_blocks
 
 from sdybridge.errors import VerificationError
-from sdybridge.modules.module_rules import MODULE_RULES
-from sdybridge.modules.verify import verify_module
+from sdybridge.modules.verify.module import verify_module
+from sdybridge.modules.verify.rules import MODULE_RULES
 from sdybridge.sdy import RULES
 
 PATHS = sorted(Path(__file__).parent.glob("module_*.txt"))

@@ -159,7 +159,7 @@ class TestReduced:
 def test_the_rules_of_errors_exist() -> None:
     """Every rule that verification names is one that some code is for, not a catch-all by mistake."""
     from sdybridge.checks import validity
-    from sdybridge.modules.module_rules import MODULE_RULES
+    from sdybridge.modules.verify.rules import MODULE_RULES
     from sdybridge.sdy import RULES
 
     known = {*MODULE_RULES, *RULES}

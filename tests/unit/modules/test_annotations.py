@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdybridge.errors import SdyBridgeError
-from sdybridge.modules.mlir_annotations import MlirProgram
+from sdybridge.modules.mlir.annotations import MlirProgram
 from sdybridge.source import Source
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'

@@ -1,0 +1,1 @@
+"""Export of whole programs: Shardy shardings become HLO shardings."""

@@ -1,0 +1,1 @@
+"""Import of whole programs: HLO shardings become Shardy shardings."""

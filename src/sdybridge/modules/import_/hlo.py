@@ -1,0 +1,229 @@
+"""Import of an HLO program: its HLO shardings become Shardy shardings that ride along."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdybridge.bridge import import_losses, infer_mesh
+from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
+from sdybridge.hlo.checks import cropped
+from sdybridge.modules.carriers import MESHES, SHARDING
+from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
+from sdybridge.modules.export.hlo import declared_meshes
+from sdybridge.modules.hlo_program import Edit
+from sdybridge.modules.import_.meshes import fresh_name
+from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr, print_mesh_dictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sdybridge.bridge import InferredMeshes, Loss
+    from sdybridge.hlo import HloSharding
+    from sdybridge.modules.hlo_program import HloProgram, HloSite
+    from sdybridge.target import Target
+
+
+@dataclass(eq=False, slots=True)
+class _Found:
+    """One distinct sharding under import.
+
+    Attributes:
+        leaves: The sharding of each tensor.
+        ranks: The rank of each tensor.
+        is_value: Whether it is written without a list: the sharding of an argument.
+        is_open: Whether its dimensions are open.
+        before: Its text.
+        site: Where it first stands.
+        count: At how many places it stands.
+        new: What takes its place.
+    """
+
+    leaves: tuple[HloSharding, ...]
+    ranks: tuple[int, ...]
+    is_value: bool
+    is_open: bool
+    before: str
+    site: HloSite
+    count: int = 0
+    new: str = ""
+
+
+class HloImport:
+    """One import under way.
+
+    Attributes:
+        meshes: The meshes that the program declares afterwards.
+        attributes: What becomes of the module's frontend attributes.
+        shardings: Every distinct sharding that was converted.
+        carried: At how many places a Shardy sharding rode along already.
+    """
+
+    def __init__(
+        self,
+        program: HloProgram,
+        target: Target,
+        open_arguments: Sequence[bool],
+        open_results: Sequence[bool],
+        *,
+        list_replicated_axes: bool | None,
+        read_carriers: bool,
+    ) -> None:
+        self.meshes: Mapping[str, MeshAttr] = declared_meshes(program)
+        self.attributes: dict[str, str | None] = {}
+        self.shardings: tuple[ConvertedSharding, ...] = ()
+        self._program = program
+        self._target = target
+        self.carried = 0
+        self._read_carriers = read_carriers
+        self._list_replicated_axes = list_replicated_axes
+        self._open_arguments = open_arguments
+        self._open_results = open_results
+        self._found: dict[tuple[object, ...], _Found] = {}
+
+    def read(
+        self,
+        mesh: MeshAttr | Mapping[str, MeshAttr] | None,
+        mesh_name: str,
+        axis_names: Sequence[str],
+    ) -> None:
+        """Find every sharding, the meshes for them, and their Shardy forms.
+
+        Raises:
+            SdyBridgeError: One is malformed, does not fit its value, or has no Shardy form.
+        """
+        for site in self._program.sites():
+            if site.has_sharding and site.opcode and not self._has_carrier(site):
+                site.verify()
+                self._entry(site).count += 1
+        if not self._found:
+            return
+        given = {} if mesh is None else {mesh_name: mesh} if isinstance(mesh, MeshAttr) else dict(mesh)
+        known = {**given}
+        for name, declared in self.meshes.items():
+            if known.setdefault(name, declared) != declared:
+                raise self._program.locate(_name_of_two(name, known[name]))
+        inferred = self._infer(known, mesh_name, axis_names)
+        self.meshes = dict(inferred.meshes)
+        self.shardings = self._convert(inferred)
+        self.attributes[MESHES] = print_mesh_dictionary(self.meshes)
+
+    def edit(self, site: HloSite) -> Edit | None:
+        """What becomes of one site."""
+        if not site.has_sharding or not site.opcode:
+            return None  # a field of the module, of a program that is partitioned already, stays
+        if self._has_carrier(site):
+            self.carried += 1
+            return Edit(keeps_sharding=False)  # what rides along says more
+        return Edit(keeps_sharding=False, attributes={SHARDING: self._entry(site).new})
+
+    def _has_carrier(self, site: HloSite) -> bool:
+        return self._read_carriers and SHARDING in site.frontend_attributes
+
+    def _entry(self, site: HloSite) -> _Found:
+        number = site.parameter_number
+        is_open = self._is_open(site, number)
+        # Equal shardings may be written in different ways: each program makes one object of each text.
+        key = (id(site.sharding), site.shape, number is not None, is_open)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._first(site, is_value=number is not None, is_open=is_open)
+        return found
+
+    def _first(self, site: HloSite, *, is_value: bool, is_open: bool) -> _Found:
+        sharding, tensors = site.sharding, site.tensors
+        if tensors is None or sharding is None:
+            error = VerificationError(f"{site.name} does not say its shape", rule="sharding-rank")
+            raise site.locate(error)
+        ranks = tuple([len(tensor.dims) for tensor in tensors])
+        leaves = sharding.tuple_elements if sharding.is_tuple else (sharding,) * max(1, len(ranks))
+        text = sharding.to_string()
+        return _Found(
+            leaves, ranks or (0,) * len(leaves), is_value and not site.is_tuple, is_open, text, site
+        )
+
+    def _is_open(self, site: HloSite, number: int | None) -> bool:
+        """Whether propagation may shard it further: an argument or the result of the program."""
+        if not site.is_entry:
+            return False
+        if number is not None:
+            return _flag(self._open_arguments, number)
+        return site.is_root and _flag(self._open_results, 0)
+
+    def _infer(
+        self, known: Mapping[str, MeshAttr], mesh_name: str, axis_names: Sequence[str]
+    ) -> InferredMeshes:
+        infer = functools.partial(
+            infer_mesh,
+            mesh_name=mesh_name,
+            axis_names=axis_names,
+            num_devices=self._program.num_partitions,
+        )
+        leaves = [leaf for one in self._found.values() for leaf in one.leaves]
+        try:
+            inferred = infer(leaves, mesh=known)
+        except SdyBridgeError:
+            self._raise_for_one(functools.partial(infer, mesh=known))
+            raise
+        if any(inferred.mesh_name(leaf) is None for leaf in leaves):  # XLA drops these shardings
+            inferred = infer(leaves, mesh={**known, fresh_name(mesh_name, known): MeshAttr()})
+        return inferred
+
+    def _raise_for_one(self, infer: Callable[[Sequence[HloSharding]], InferredMeshes]) -> None:
+        """Raise the error about the first sharding that has one by itself, where it stands."""
+        for one in self._found.values():
+            try:
+                infer(one.leaves)
+            except SdyBridgeError as error:
+                raise one.site.locate(error) from None
+
+    def _convert(self, inferred: InferredMeshes) -> tuple[ConvertedSharding, ...]:
+        merged: dict[tuple[str, str], ConvertedSharding] = {}
+        for one in self._found.values():
+            try:
+                shardings, losses = self._convert_leaves(one, inferred)
+            except SdyBridgeError as error:
+                raise one.site.locate(error) from None
+            one.new = str(shardings[0] if one.is_value else TensorShardingPerValueAttr(shardings))
+            converted = ConvertedSharding(
+                one.before, one.new, one.count, one.site.offset, tuple(losses), f"{SHARDING}={one.new}"
+            )
+            same = merged.setdefault((one.before, one.new), converted)
+            if same is not converted:
+                same.count += converted.count
+        return most_frequent_first([*merged.values()])
+
+    def _convert_leaves(
+        self, one: _Found, inferred: InferredMeshes
+    ) -> tuple[list[TensorShardingAttr], list[Loss]]:
+        shardings: list[TensorShardingAttr] = []
+        losses: list[Loss] = []
+        target = self._target
+        for leaf, rank in zip(one.leaves, one.ranks, strict=True):
+            shardings.append(
+                inferred.convert(
+                    leaf,
+                    rank=rank,
+                    open_dims=one.is_open,
+                    target=target,
+                    list_replicated_axes=self._list_replicated_axes,
+                )
+            )
+            losses += import_losses(leaf, inferred.mesh(leaf), open_dims=one.is_open, target=target)
+        return shardings, losses
+
+
+def _flag(flags: Sequence[bool], index: int) -> bool:
+    """One flag counts for all; none is no."""
+    if len(flags) == 1:
+        return flags[0]
+    return bool(flags) and index < len(flags) and flags[index]
+
+
+def _name_of_two(name: str, other: MeshAttr) -> ConversionError:
+    return ConversionError(
+        f"@{name} is the name of two meshes",
+        notes=[f"the other one is {cropped(other)}"],
+        help="rename one of them",
+    )

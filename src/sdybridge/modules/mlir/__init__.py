@@ -1,0 +1,1 @@
+"""MLIR text, read: its tokens, operations, regions, dictionaries and attributes, nothing judged."""

@@ -1,0 +1,1 @@
+"""Verification of whole programs in MLIR text."""
