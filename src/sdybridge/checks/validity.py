@@ -46,10 +46,10 @@ _CODES: Mapping[str, str] = {
     **dict.fromkeys(("manual-divisibility", "manual-shape", "region-type"), "SB109"),
     **dict.fromkeys(
         (
-            "barrier-direction", "edge-single-use", "edge-producer", "collective-operand", "collective-mesh",
-            "collective-empty", "collective-axis", "collective-result", "collective-size",
-            "collective-order", "unreduced-result", "move-range", "manual-axis-order", "manual-mesh",
-            "mesh-placement", "symbol-redefinition", "module-attribute-name",
+            "barrier-direction", "edge-single-use", "edge-producer", "edge-shape", "collective-operand",
+            "collective-mesh", "collective-empty", "collective-axis", "collective-result", "collective-size",
+            "collective-order", "unreduced-result", "move-range", "move-order", "manual-axis-order",
+            "manual-mesh", "mesh-placement", "symbol-redefinition", "module-attribute-name",
         ),
         "SB110",
     ),

@@ -40,7 +40,7 @@ COMPUTATIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
 _COLLECTIVES = frozenset(
     {"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute", "sdy.reduce_scatter"}
 )
-_FORWARDING = frozenset({"sdy.data_flow_edge", "sdy.propagation_barrier"})
+_FORWARDING = frozenset({"sdy.data_flow_edge", "sdy.func_data_flow_edge", "sdy.propagation_barrier"})
 """The operations whose operand takes the place of the result."""
 
 _OPERAND = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}(#\d++))?")

@@ -86,6 +86,7 @@ _SYNTAX: dict[str, tuple[_Field, ...]] = {
         _OPERAND_FIELD,
         _Field("sharding", TensorShardingAttr, "sharding", is_optional=True),
     ),
+    "sdy.func_data_flow_edge": (_OPERAND_FIELD,),
     "sdy.sharding_group": (_OPERAND_FIELD, _Field("group_id", "integer", "group_id")),
     "sdy.propagation_barrier": (
         _OPERAND_FIELD,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import re
 
-from sdybridge.modules.mlir.lexer import items, matching_bracket
+from sdybridge.modules.mlir.lexer import STRING, items, matching_bracket
 
 _SHAPED = re.compile(r"\s*(?:tensor|memref|vector)\s*<\s*")
+_MESH_TENSOR = re.compile(rf"\s*!mpmd\.mesh_tensor\s*<\s*{STRING}\s*,\s*(?=tensor\s*<)")
 _UNRANKED = re.compile(r"\*\s*x")
 _DIM = re.compile(r"(?:(\?)|([0-9]++)|\[\s*[0-9]++\s*\])\s*x\s*")
 _TUPLE = re.compile(r"\s*tuple\s*<")
@@ -20,12 +21,12 @@ Shape = tuple[int | None, ...]
 
 
 def is_shaped(text: str) -> bool:
-    """Whether the type is a tensor, memref or vector, ranked or not.
+    """Whether the type is a tensor, memref or vector, ranked or not, or a tensor on a mesh of MPMD's.
 
     >>> is_shaped("tensor<*xf32>"), is_shaped("!stablehlo.token"), is_shaped("i32")
     (True, False, False)
     """
-    return _SHAPED.match(text) is not None
+    return _SHAPED.match(text) is not None or _MESH_TENSOR.match(text) is not None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -34,7 +35,10 @@ def shape_of(text: str) -> Shape | None:
 
     >>> shape_of("tensor<2x?xcomplex<f32>>"), shape_of("tensor<f32>"), shape_of("tensor<*xf32>")
     ((2, None), (), None)
+    >>> shape_of('!mpmd.mesh_tensor<"m", tensor<4x8xf32>>')
+    (4, 8)
     """
+    text = _without_mesh(text)
     head = _SHAPED.match(text)
     if not head or _UNRANKED.match(text, head.end()):
         return None
@@ -61,6 +65,7 @@ def element_of(text: str) -> str:
     >>> element_of("tensor<2x3xf32, #e>")
     'f32, #e'
     """
+    text = _without_mesh(text)
     head = _SHAPED.match(text)
     if not head:
         return text
@@ -91,6 +96,12 @@ def tuple_elements(text: str) -> list[str] | None:
         return None
     end = matching_bracket(text, head.end() - 1)
     return [text[span.start : span.end] for span in items(text, head.end(), end - 1)]
+
+
+def _without_mesh(text: str) -> str:
+    """The tensor type in a type of MPMD's, which says on which mesh it lies; any other type as it is."""
+    found = _MESH_TENSOR.match(text)
+    return text[found.end() : matching_bracket(text, text.index("<", found.end()))] if found else text
 
 
 def _dims(text: str, pos: int) -> list[re.Match[str]]:

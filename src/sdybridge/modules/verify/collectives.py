@@ -325,6 +325,10 @@ def _all_to_all(collective: Collective, moves: AllToAllParamListAttr) -> None:
                 message = f"dimension {dim} takes part twice in the all-to-all"
                 raise collective.error("move-overlap", message, ("value", k))
             taken.add(dim)
+        if k and move.src_dim < (before := moves.value[k - 1].src_dim):
+            message = f"the move from dimension {move.src_dim} stands after that from dimension {before}"
+            fix = "sort the moves by their sources"
+            raise collective.error("move-order", message, ("value", k), help=fix)
     for k, move in enumerate(moves.value):
         axes, source = move.axes, move.src_dim
         expected[source] = _gathered(collective, source, axes, ("value", k, "axes"), "moved from")

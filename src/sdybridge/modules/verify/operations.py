@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.modules.mlir.result_types import result_types
 from sdybridge.modules.mlir.sdy_operations import read_parameters
+from sdybridge.modules.mlir.types import shape_of
 from sdybridge.modules.verify.collectives import COLLECTIVES, verify_collective
 from sdybridge.modules.verify.computations import verify_manual_computation, verify_named_computation
 from sdybridge.modules.verify.context import Placed
@@ -25,6 +26,7 @@ _COMPUTATIONS = {
     "sdy.manual_computation": verify_manual_computation,
     "sdy.named_computation": verify_named_computation,
 }
+_EDGES = frozenset({"sdy.data_flow_edge", "sdy.func_data_flow_edge"})
 
 
 def verify_sdy_operation(checker: Checker, operation: Operation, context: Context) -> None:
@@ -45,8 +47,8 @@ def verify_sdy_operation(checker: Checker, operation: Operation, context: Contex
         return
     if name == "sdy.propagation_barrier":
         _verify_barrier(checker, operation, parameters["allowed_direction"])
-    if name == "sdy.data_flow_edge":
-        _verify_edge(checker, operation, context)
+    if name in _EDGES:
+        _verify_edge(checker, operation, types[0], context)
     if "sharding" in parameters:
         found = parameters["sharding"]
         placed = Placed(found.value, found.start, TensorShardingAttr, (), checker.at(operation))
@@ -64,17 +66,36 @@ def _verify_barrier(checker: Checker, operation: Operation, direction: Parameter
         )
 
 
-def _verify_edge(checker: Checker, operation: Operation, context: Context) -> None:
+def _verify_edge(checker: Checker, operation: Operation, type_text: str | None, context: Context) -> None:
+    """Edges start at values that nothing else uses, edges of functions where values enter and leave calls."""
+    in_function = operation.full_name == "sdy.func_data_flow_edge"
+    what = "function data flow edge" if in_function else "data flow edge"
+    shape = shape_of(type_text) if type_text else None
+    if shape and None in shape:
+        raise checker.error(
+            "edge-shape",
+            f"the {what} is over {type_text}, whose shape is not static",
+            operation.name_span,
+            notes=[f"in {checker.at(operation)}"],
+            help="remove the edge: only values of static shapes have one",
+        )
     operands = operation.operands
     definition = context.scope.find(operands[0]) if operands else None
     if definition is None:
         return
     source = definition.operation
-    is_sdy = source.full_name.startswith("sdy.") and source.full_name != "sdy.named_computation"
-    if is_sdy and not definition.is_argument:
+    is_sdy = source.full_name.startswith("sdy.") and source.full_name not in _COMPUTATIONS
+    if in_function and source.full_name != ("func.func" if definition.is_argument else "func.call"):
+        expected = "argument of a function" if definition.is_argument else "result of a call"
+        message = f"the input of a function data flow edge is not the {expected}"
+    elif is_sdy and not definition.is_argument:
+        message = f"the input of a data flow edge is the result of {source.full_name}"
+    else:
+        message = ""
+    if message:
         raise checker.error(
             "edge-producer",
-            f"the input of a data flow edge is the result of {source.full_name}",
+            message,
             operation.operand_span(0),
             notes=[f"it comes from {checker.at(source)}", f"in {checker.at(operation)}"],
         )
@@ -82,7 +103,7 @@ def _verify_edge(checker: Checker, operation: Operation, context: Context) -> No
     if uses > 1:
         raise checker.error(
             "edge-single-use",
-            f"the input of a data flow edge is used {uses} times",
+            f"the input of a {what} is used {uses} times",
             operation.operand_span(0),
             notes=["the edge has to be its only use", f"in {checker.at(operation)}"],
             help="let the other uses take the edge's result",

@@ -26,7 +26,8 @@ MODULE_RULES: dict[str, str] = {
     # of single operations
     "barrier-direction": "A propagation barrier blocks at least one direction.",
     "edge-single-use": "The input of a data flow edge has no other use.",
-    "edge-producer": "The input of a data flow edge is not the result of another sdy operation.",
+    "edge-producer": "A data flow edge starts at no sdy operation; one of functions at a call or argument.",
+    "edge-shape": "A data flow edge is over a tensor of static shape.",
     # of collectives
     "collective-operand": "The operand has a sharding; all_slice, all_reduce and reduce_scatter need none.",
     "collective-mesh": "Operand and result of a collective are on the same mesh.",
@@ -39,6 +40,7 @@ MODULE_RULES: dict[str, str] = {
     "collective-order": "Reduction axes stand in mesh order.",
     "unreduced-result": "The result's unreduced axes are the operand's and those of the collective.",
     "move-range": "The dimensions of an all-to-all are dimensions of the tensor.",
+    "move-order": "The moves of an all-to-all stand in the order of their source dimensions.",
     "move-overlap": "No dimension takes part in two moves of an all-to-all.",
 }
 """What each `VerificationError.rule` of `verify_module` stands for, in a sentence."""
