@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from tests.differential.comparison import expect_same_module
 from tests.differential.oracle.pipeline import ExportedModule, export_modules
 
 from sdybridge.modules import export_module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MESH = '<["x"=2, "y"=4]>'
 CUBE = '<["x"=2, "y"=2, "z"=2]>'
@@ -33,7 +38,18 @@ CASES = {  # the mesh, the element type, and the shardings that one value is led
     "replicated": (MESH, "f32", "[{}, {}]", '[{}, {"y"}], unreduced={"x"}'),
     "replicated along two axes": (CUBE, "f32", '[{}, {"y"}]', '[{}, {"y"}], unreduced={"x", "z"}'),
     "replicated along three axes": (CUBE, "f32", "[{}, {}]", '[{}, {}], unreduced={"x", "y", "z"}'),
+    "replicated over listed devices": (PERMUTED, "f32", "[{}, {}]", '[{}, {"y"}], unreduced={"x"}'),
 }  # fmt: skip
+
+NUMBERS = "dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]>"
+CONSTANTS = {  # the mesh, the type, the constant, and its sharding; then it is summed up
+    "constant": (MESH, "2x4xf32", NUMBERS, "[{}, {}]", '"x"'),
+    "sharded constant": (MESH, "2x4xf32", NUMBERS, '[{}, {"y"}]', '"x"'),
+    "constant along two axes": (CUBE, "2x4xf32", NUMBERS, '[{}, {"y"}]', '"x", "z"'),
+    "constant over listed devices": (PERMUTED, "2x4xf32", NUMBERS, "[{}, {}]", '"x"'),
+    "scalar constant": (MESH, "f32", "dense<1.0>", "[]", '"x", "y"'),
+    "constant of integers": (MESH, "4xi32", "dense<[1, 2, 3, 4]>", "[{}]", '"y"'),
+}
 
 
 def program(mesh: str, element: str, *shardings: str) -> str:
@@ -41,6 +57,17 @@ def program(mesh: str, element: str, *shardings: str) -> str:
     argument = f'{of_type} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}'
     result = f"{of_type} {{sdy.sharding = #sdy.sharding<@mesh, {shardings[-1]}>}}"
     dot = f"stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : ({of_type}, {of_type}) -> {of_type}"
+    return module(mesh, f"%a: {argument}, %b: {argument}", result, f"%0 = {dot}", of_type, shardings)
+
+
+def constant_program(mesh: str, shape: str, value: str, sharding: str, unreduced: str) -> str:
+    of_type = f"tensor<{shape}>"
+    result = f"{of_type} {{sdy.sharding = #sdy.sharding<@mesh, {sharding}>}}"
+    shardings = f"{sharding}, unreduced={{{unreduced}}}", sharding
+    return module(mesh, "", result, f"%0 = stablehlo.constant {value} : {of_type}", of_type, shardings)
+
+
+def module(mesh: str, arguments: str, result: str, first: str, of_type: str, shardings: Sequence[str]) -> str:
     lines = [
         f"  %{k + 1} = sdy.sharding_constraint %{k} <@mesh, {sharding}> : {of_type}"
         for k, sharding in enumerate(shardings)
@@ -49,8 +76,8 @@ def program(mesh: str, element: str, *shardings: str) -> str:
         [
             "module attributes {mhlo.num_partitions = 8 : i32} {",
             f"sdy.mesh @mesh = {mesh}",
-            f"func.func @main(%a: {argument}, %b: {argument}) -> ({result}) {{",
-            f"  %0 = {dot}",
+            f"func.func @main({arguments}) -> ({result}) {{",
+            f"  {first}",
             *lines,
             f"  return %{len(lines)} : {of_type}",
             "}}",
@@ -60,10 +87,12 @@ def program(mesh: str, element: str, *shardings: str) -> str:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, object]:
-    return dict(zip(CASES, export_modules([program(*case) for case in CASES.values()]), strict=True))
+    programs = [program(*case) for case in CASES.values()]
+    programs += [constant_program(*case) for case in CONSTANTS.values()]
+    return dict(zip((*CASES, *CONSTANTS), export_modules(programs), strict=True))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *CONSTANTS])
 def test_same_as_xla(name: str, answers: dict[str, object]) -> None:
     pair = answers[name]
     assert isinstance(pair, ExportedModule), pair

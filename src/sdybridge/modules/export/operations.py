@@ -7,7 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
-from sdybridge.modules.export.reductions import REDUCTIONS, TO_UNREDUCED, export_reduction
+from sdybridge.modules.export.reductions import (
+    REDUCTIONS,
+    TO_UNREDUCED,
+    export_reduction,
+    export_unreduced_constant,
+)
 from sdybridge.modules.mlir.computations import statement_start
 from sdybridge.modules.mlir.dictionary import read_dictionary
 from sdybridge.modules.mlir.lexer import (
@@ -79,9 +84,7 @@ def export_operation(export: ShardingExport, site: Site) -> int:
     if name == "sdy.mesh":
         return _remove_mesh(export, start)
     if name == "sdy.constant":
-        new = "stablehlo.constant"
-        export.replace(start, end, f'"{new}"' if generic else new)
-        return end
+        return _constant(export, start, end, generic=generic)
     if name == "sdy.sharding_group":
         return _remove_group(export, start, end, generic=generic)
     if name in _FORWARDING:
@@ -96,6 +99,17 @@ def export_operation(export: ShardingExport, site: Site) -> int:
         span=Span(start, end),
         help="run it through XLA's own pipeline, or remove the operation",
     )
+
+
+def _constant(export: ShardingExport, start: int, end: int, *, generic: bool) -> int:
+    """A constant of StableHLO's; what follows makes it unreduced, if it is."""
+    if "unreduced" in export.text:
+        operation = parse_one(export.source, statement_start(export.text, start))
+        if export_unreduced_constant(export, operation):
+            return operation.end
+    new = "stablehlo.constant"
+    export.replace(start, end, f'"{new}"' if generic else new)
+    return end
 
 
 def _remove_mesh(export: ShardingExport, start: int) -> int:
