@@ -1,7 +1,7 @@
 """Writes the generated parts of the documentation: `python docs/generate.py`.
 
 A part stands between `<!-- generated: name -->` and `<!-- end -->`; what is outside is written by hand. The
-tests check that every part is current.
+pages of the checks are generated as a whole. The tests check that everything is current.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
 
-from sdybridge import SdyBridgeError, check_module
+from sdybridge import SdyBridgeError
 from sdybridge.checks import CHECKS
 from sdybridge.cli import cli
+from sdybridge.cli.rule_page import rule_page
 from sdybridge.modules.verify.rules import MODULE_RULES
 from sdybridge.sdy import RULES
 from sdybridge.storage import BUILDS, CURRENT, HLO_LAYOUTS, NEWER
@@ -28,9 +29,11 @@ from sdybridge.storage.picture import class_names, confidences, picture, table_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from sdybridge.checks import Rule
     from sdybridge.storage import Layout
 
 DOCS = Path(__file__).parent
+CHECK_PAGES = DOCS / "reference" / "checks"
 
 HLO_RULES: Mapping[str, str] = MappingProxyType(
     {
@@ -113,7 +116,6 @@ def parts() -> dict[str, Callable[[], str]]:
         "rules-modules": lambda: rule_table(MODULE_RULES),
         "rules-hlo": lambda: rule_table(HLO_RULES),
         "rules-conversion": lambda: rule_table(CONVERSION_RULES),
-        "checks": lambda: "\n\n".join(map(check_section, CHECKS)),
         "checks-table": check_table,
         "help": lambda: help_of(),
         "help-check": lambda: help_of("check"),
@@ -192,34 +194,22 @@ def check_table() -> str:
     """The rules that programs are checked against."""
     rows = []
     for rule in CHECKS.values():
-        anchor = f"{rule.code} {rule.name}".lower().replace(" ", "-")
         asked = "" if rule.is_default else ", on request"
-        rows.append(f"| [{rule.code}](#{anchor}) | {rule.severity}{asked} | {rule.summary} |")
-    return "\n".join(["| code | severity | what holds |", "|---|---|---|", *rows])
+        rows.append(
+            f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity}{asked} | {rule.summary} |"
+        )
+    return "\n".join(["| code | name | severity | what holds |", "|---|---|---|---|", *rows])
 
 
-def check_section(code: str) -> str:
-    """A section on one of the rules that programs are checked against, with what it finds in an example."""
-    rule = CHECKS[code]
-    found = check_module(rule.bad, name="example.mlir", select=[code])
-    asked = "" if rule.is_default else f", checked on request: `--select {code}`"
-    return "\n".join(
-        [
-            f"## {rule.code} {rule.name}",
-            "",
-            f"**{rule.summary}** ({rule.severity}{asked})",
-            "",
-            rule.why,
-            "",
-            f"```mlir\n{rule.bad.rstrip()}\n```",
-            "",
-            fenced(str(found[0])),
-            "",
-            "As it should be:",
-            "",
-            f"```mlir\n{rule.good.rstrip()}\n```",
-        ]
-    )
+def check_pages() -> dict[Path, str]:
+    """A page on each of the rules that programs are checked against, by its file."""
+    return {CHECK_PAGES / f"{code}.md": check_page(rule) for code, rule in CHECKS.items()}
+
+
+def check_page(rule: Rule) -> str:
+    """What `check --explain` says, and the way to the other rules."""
+    note = f"\nAll rules: [checks](index.md). In a terminal: `sdybridge check --explain {rule.code}`.\n"
+    return rule_page(rule) + note
 
 
 def exception_tree(cls: type[Exception], depth: int = 0) -> Iterator[str]:
@@ -369,12 +359,14 @@ def first_line(value: Any) -> str:
 
 
 def main() -> None:
-    """Writes every page that has generated parts."""
+    """Writes every page that has generated parts, and those that are generated as a whole."""
     for path in sorted(DOCS.rglob("*.md")):
         page = path.read_text(encoding="utf-8")
         new = with_generated_parts(page)
         if new != page:
             path.write_text(new, encoding="utf-8")
+    for path, page in check_pages().items():
+        path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 TOP = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
 PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
+CHECK_PAGES = DOCS / "reference" / "checks"
 
 LANGUAGES = {"python", "console", "text", "mlir", "ebnf", "proto", "yaml", ""}
 """What a block may be written in: `python` and `console` run, the others only show."""
@@ -57,7 +58,8 @@ def read_blocks(page: Path) -> Iterator[Block]:
 every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 
-@every_page
+# Those on checks are generated as a whole, from what the command answers.
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent != CHECK_PAGES], ids=name_of)
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One page is one session: a directory with the examples and the page's files, and the names so far."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -175,11 +177,52 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.is_relative_to(DOCS)], ids=name_of)
-def test_every_page_can_be_reached(page: Path) -> None:
-    index = DOCS / "index.md"
-    linked = {(index.parent / link).resolve() for link in _LINK.findall(index.read_text(encoding="utf-8"))}
-    assert page == index or page in linked
+def links(page: Path) -> Iterator[Path]:
+    """The files that a page leads to."""
+    for link in _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        if "://" not in link:
+            yield (page.parent / link.partition("#")[0]).resolve() if link[0] != "#" else page
+
+
+def test_every_page_can_be_reached() -> None:
+    """From the first one; it links to all but those on single checks."""
+    found, todo = set[Path](), [DOCS / "index.md"]
+    while todo:
+        page = todo.pop()
+        if page not in found and page.suffix == ".md":
+            found.add(page)
+            todo += links(page)
+    pages = {page for page in PAGES if page.is_relative_to(DOCS)}
+    assert pages <= found
+    assert {page for page in pages if page.parent != CHECK_PAGES} <= {
+        *links(DOCS / "index.md"),
+        DOCS / "index.md",
+    }
+
+
+def test_the_site_lists_every_page_once() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r"- ([\w/-]+\.md)$", nav, re.MULTILINE)
+    assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+@pytest.mark.slow
+def test_the_site_builds(tmp_path: Path) -> None:
+    """Strictly: a warning, of an anchor that is not there for one, is an error."""
+    pytest.importorskip("material", reason="mkdocs-material is not installed; `make docs` does it")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    for page in DOCS.rglob("*.md"):
+        place = page.relative_to(DOCS).with_suffix("")
+        assert (tmp_path / (place.parent if place.name == "index" else place) / "index.html").exists()
 
 
 @every_page
@@ -208,6 +251,13 @@ def generate() -> Any:
 def test_generated_parts_are_current(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text == generate().with_generated_parts(text), "run `python docs/generate.py`"
+
+
+def test_check_pages_are_current() -> None:
+    pages = generate().check_pages()
+    assert {path for path in CHECK_PAGES.iterdir() if path.stem != "index"} == set(pages)
+    for path, page in pages.items():
+        assert path.read_text(encoding="utf-8") == page, "run `python docs/generate.py`"
 
 
 def test_every_generated_part_is_somewhere() -> None:

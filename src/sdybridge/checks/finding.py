@@ -33,10 +33,13 @@ class Rule:
         code: Its short name, `SB102`, for `select` and `ignore`.
         name: Its name in words, `unknown-mesh`.
         severity: How bad it is to break it.
-        summary: What holds, in a sentence.
-        why: What happens otherwise, and what to do, in Markdown.
+        summary: What holds, in a sentence, in Markdown.
+        finds: What it finds, in Markdown.
+        matters: What XLA does with such a program, in Markdown.
+        fix: What to do, in Markdown.
         bad: A program, or the lines of one, that breaks it.
         good: The same as it should be.
+        silence: How to quieten it, apart from the options that all rules have.
         is_default: Whether it is checked unless it is asked for.
     """
 
@@ -44,9 +47,12 @@ class Rule:
     name: str
     severity: Severity
     summary: str
-    why: str
+    finds: str
+    matters: str
+    fix: str
     bad: str
     good: str
+    silence: str = ""
     is_default: bool = True
 
 

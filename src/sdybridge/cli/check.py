@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
 
 from sdybridge.checks import CHECKS, Finding, Severity, check_module, selected, unreadable
 from sdybridge.cli.check_formats import as_github, as_json, as_sarif
+from sdybridge.cli.check_report import report
 from sdybridge.cli.options import Names, target_option
-from sdybridge.cli.summary import plural
+from sdybridge.cli.rule_page import rule_page, without_links
 from sdybridge.cli.tables import aligned, terminal_width
 from sdybridge.cli.terminal import check_standard_input, read_program
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from sdybridge.checks import Rule
     from sdybridge.target import Target
 
 _FEW = 10
-_WIDTH = 100
-_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _FORMATS = {"json": as_json, "github": as_github, "sarif": as_sarif}
 
@@ -82,7 +78,11 @@ class Size(click.ParamType[int]):
 )
 @target_option
 @click.option("--rules", is_flag=True, help="List the rules.")
-@click.option("--explain", metavar="CODE", help="Explain one rule, with an example.")
+@click.option(
+    "--explain",
+    metavar="CODE",
+    help="Print the page about a rule.",
+)
 def command(
     files: tuple[str, ...],
     select: tuple[str, ...],
@@ -113,7 +113,10 @@ def command(
         click.echo("\n".join(_rule_table()))
         return
     if explain:
-        click.echo("\n".join(_explained(explain)))
+        rule = CHECKS.get(explain.upper())
+        if rule is None:
+            raise click.UsageError(f"no rule has the code {explain}; --rules lists them")
+        click.echo(without_links(rule_page(rule)), nl=False)
         return
     if not files:
         raise click.UsageError("missing argument 'FILES...'")
@@ -139,58 +142,11 @@ def command(
         )
     findings = [one for several in found.values() for one in several]
     if form == "human":
-        _show(found, sys.maxsize if show_all else _FEW)
+        click.echo("\n".join(report(found, sys.maxsize if show_all else _FEW)))
     elif findings or form != "github":
         click.echo(_FORMATS[form](findings))
     if fail_on != "never" and any(one.severity >= Severity[fail_on.upper()] for one in findings):
         sys.exit(1)
-
-
-def _show(found: dict[str, list[Finding]], most: int) -> None:
-    """The findings for people, and a summary."""
-    hidden: Counter[str] = Counter()
-    for findings in found.values():
-        shown: Counter[str] = Counter()
-        for one in findings:
-            shown[one.code] += 1
-            if shown[one.code] <= most:
-                click.echo("\n".join([*_described(one), ""]))
-            else:
-                hidden[one.code] += 1
-    click.echo("\n".join(_summary(found, hidden)))
-
-
-def _described(one: Finding) -> Iterator[str]:
-    first, *rest = str(one).encode("utf-8", "replace").decode().split("\n")
-    colour = _COLOURS[one.severity]
-    mark = f"{one.severity}[{one.code}]:"
-    where, _, message = first.partition(f" {mark} ")
-    yield f"{click.style(where, bold=True)} {click.style(mark, fg=colour, bold=True)} {message}"
-    for line in rest:
-        if line.strip().startswith("^"):
-            line = click.style(line, fg=colour, bold=True)
-        for label, of_label in (("note:", "cyan"), ("help:", "green")):
-            if line.startswith(label):
-                line = click.style(label, fg=of_label, bold=True) + line[len(label) :]
-        yield line
-
-
-def _summary(found: dict[str, list[Finding]], hidden: Counter[str]) -> Iterator[str]:
-    findings = [one for several in found.values() for one in several]
-    files = plural(len(found), "file")
-    if not findings:
-        yield f"Nothing found in {files}."
-        return
-    counts = Counter(one.severity for one in findings)
-    words = [plural(counts[severity], str(severity)) for severity in reversed(Severity) if counts[severity]]
-    yield f"{', '.join(words)} in {sum(map(bool, found.values()))} of {files}"
-    by_code = Counter(one.code for one in findings)
-    rows = [
-        (code, str(CHECKS[code].severity), CHECKS[code].name, str(count),
-         f"{hidden[code]} of them not shown (--all)" if hidden[code] else "")
-        for code, count in sorted(by_code.items())
-    ]  # fmt: skip
-    yield from aligned(rows, right=[3])
 
 
 def _rule_table() -> Sequence[str]:
@@ -204,15 +160,3 @@ def _rule_table() -> Sequence[str]:
         for rule in CHECKS.values()
     ]
     return aligned(rows, crop=3, width=terminal_width(), indent="")
-
-
-def _explained(code: str) -> Iterator[str]:
-    rule: Rule | None = CHECKS.get(code.upper())
-    if rule is None:
-        raise click.UsageError(f"no rule has the code {code}; --rules lists them")
-    asked = "" if rule.is_default else ", checked if --select asks for it"
-    yield f"{rule.code} {rule.name} ({rule.severity}{asked})"
-    why = rule.why.replace("[", "").replace("](errors.md#rules)", "")
-    yield from ("", rule.summary, *textwrap.wrap(why, min(terminal_width() or _WIDTH, _WIDTH)))
-    yield from ("", "Breaks it:", "", *(f"    {line}" for line in rule.bad.splitlines()))
-    yield from ("", "Keeps it:", "", *(f"    {line}" for line in rule.good.splitlines()))

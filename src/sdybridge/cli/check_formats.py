@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import sdybridge
 from sdybridge.checks import CHECKS, Severity
+from sdybridge.cli.rule_page import plain, rule_page, without_links
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +72,11 @@ def as_sarif(findings: Sequence[Finding]) -> str:
             "id": rule.code,
             "name": rule.name,
             "shortDescription": {"text": rule.summary},
-            "fullDescription": {"text": rule.why},
+            "fullDescription": {"text": plain(rule.finds)},
+            "help": {
+                "text": plain(f"{rule.matters}\n\n{rule.fix}"),
+                "markdown": without_links(rule_page(rule)),
+            },
             "defaultConfiguration": {"level": _LEVELS[rule.severity], "enabled": rule.is_default},
         }
         for rule in CHECKS.values()

@@ -57,6 +57,7 @@ def test_findings_and_summary(bad: str) -> None:
         "1 error, 1 info in 1 of 1 file\n"
         "  SB103  error  unknown-axis  1\n"
         "  SB401  info   uneven-parts  1\n"
+        "For more about a rule: sdybridge check --explain SB103\n"
     )
 
 
@@ -137,6 +138,9 @@ class TestFormats:
         (run_,) = json.loads(run(bad, "--format", "sarif").stdout)["runs"]
         rules = run_["tool"]["driver"]["rules"]
         assert [rule["id"] for rule in rules] == list(CHECKS)
+        helps = [rule["help"] for rule in rules]
+        assert all(CHECKS[rule["id"]].name in rule["help"]["markdown"] for rule in rules)
+        assert not any("](" in one["markdown"] or "`" in one["text"] for one in helps)
         first, second = run_["results"]
         assert (first["level"], second["level"]) == ("note", "error")
         assert rules[second["ruleIndex"]]["id"] == second["ruleId"] == "SB103"
@@ -173,7 +177,23 @@ def test_rules_and_explanations() -> None:
     for code, rule in CHECKS.items():
         explained = run("--explain", code.lower()).stdout
         assert rule.summary in explained
-        assert rule.bad.splitlines()[0] in explained
+        assert rule.bad in explained
+        assert rule.good in explained
+        assert f"{rule.severity}[{code}]: " in explained
+        assert "](" not in explained
+
+
+@pytest.mark.parametrize("code", CHECKS)
+def test_what_pages_show_is_what_the_command_answers(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "example.mlir").write_text(CHECKS[code].bad)
+    block = run("--explain", code).stdout.partition("```console\n$ sdybridge check ")[2].partition("\n```")[0]
+    command, _, answer = block.partition("\n")
+    assert run(*command.split()).stdout == answer + "\n"
+    (tmp_path / "example.mlir").write_text(CHECKS[code].good)
+    assert run(*command.split()).stdout == "Nothing found in 1 file.\n"
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
