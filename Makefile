@@ -38,7 +38,7 @@ demo: $(STAMP)  ## export a real JAX training step and let XLA check the result
 test: $(STAMP) lint  ## lint, types and every test (a few minutes)
 	$(PYTEST) -m 'not slow'
 
-test-all: $(STAMP) $(CLASSIC)/.installed lint  ## test, with the long sweeps and the older XLA too
+test-all: $(VENV)/.docs $(CLASSIC)/.installed lint  ## test, with the long sweeps, the older XLA and the site too
 	$(PYTEST)
 
 $(CLASSIC)/.installed:
@@ -57,8 +57,11 @@ lint: $(STAMP)  ## ruff and strict mypy
 bench: $(STAMP)  ## measure against jaxlib and JAX, as ratios in one run
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP)  ## build the documentation as a site in build/site
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5'
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs  ## build the documentation as a site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open build/site/index.html"
 

@@ -225,6 +225,18 @@ def test_the_site_builds(tmp_path: Path) -> None:
         assert (tmp_path / (place.parent if place.name == "index" else place) / "index.html").exists()
 
 
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=name_of)
+def test_how_tos_are_alike(page: Path) -> None:
+    """The goal, a command with its output, what it means, where to go on."""
+    text = _BLOCK.sub(lambda block: f"<{block['language']}>", page.read_text(encoding="utf-8"))
+    title, goal, *_ = text.split("\n\n")
+    assert title.startswith("# ")
+    assert goal.startswith("**Goal:** ")
+    shown, _, rest = text.partition("\n## What it means\n")
+    assert "<console>" in shown or "<python>" in shown
+    assert re.search(r"\n## Next\n\n(?:- .*\n(?:  .*\n)*)+\Z", rest)
+
+
 @every_page
 def test_style(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sdybridge.view.tensor_type import TensorType
 
 _MOST_EXPLAINED = 10
+_AROUND = 300  # characters around a pair that may say what the message is about
 _LABEL = re.compile(
     r"(?m)^  (?:dimension \d+|replicated|unreduced|manual|empty|on a device|note|axes|tile dims|reshape"
     r"|transpose|in NumPy|written|Shardy|HLO list|HLO named|HLO|proto \(hex\)|JAX|not held|before"
@@ -128,12 +129,19 @@ def _explain_found(
         )
         click.echo(_coloured(str(result)))
         whole = _whole_bytes(one)
-        if one.is_pair and whole and REMATERIALIZATION in source.text[one.span.start : one.span.end + 200]:
+        if one.is_pair and whole and REMATERIALIZATION in _message(source, one):
             click.echo(
                 f"\nThe compiler gathers the whole tensor instead: {show_bytes(whole)} on every device."
             )
     if len(found) > len(shown):
         click.echo(f"\n{len(found) - len(shown)} more; choose with --at LINE or --op NAME, or take --json")
+
+
+def _message(source: Source, found: Found) -> str:
+    """The line that a pair stands in, as far as it is near."""
+    start, end = found.span.start - _AROUND, found.span.end + _AROUND
+    before = source.text[max(start, 0) : found.span.start].rpartition("\n")[2]
+    return before + source.text[found.span.start : end].partition("\n")[0]
 
 
 def _whole_bytes(found: Found) -> int | None:

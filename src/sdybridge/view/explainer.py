@@ -8,6 +8,7 @@ from sdybridge.errors import ConversionError
 from sdybridge.source import Span
 from sdybridge.target import Target
 from sdybridge.view.explanation import Explanation, explanation_of
+from sdybridge.view.notebook import ShownAsText
 from sdybridge.view.reading import as_meshes, as_tensor, parse
 from sdybridge.view.sharded import place
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Mesh = MeshAttr | Mapping[str, MeshAttr] | Mapping[str, int] | None
 
 
-class Explanations(tuple[Explanation, ...]):
+class Explanations(ShownAsText, tuple[Explanation, ...]):
     """The explanations of a tuple's elements; `str` gives one text after the other."""
 
     __slots__ = ()

@@ -12,6 +12,7 @@ from sdybridge.hlo import OpShardingType
 from sdybridge.view.devices import MOST_LISTED, group_dim, groups_along, holders, shards_by_device
 from sdybridge.view.dimensions import Dimension
 from sdybridge.view.forms import forms_of
+from sdybridge.view.notebook import ShownAsText
 from sdybridge.view.remarks import remarks_on
 from sdybridge.view.steps import steps_of
 
@@ -63,7 +64,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(ShownAsText):
     """What the sharding of one tensor means.
 
     `str(explanation)` is the text, `explanation.to_dict()` the JSON, whose keys are stable.

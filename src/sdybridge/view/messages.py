@@ -1,7 +1,8 @@
 """Shardings in any text: compiler messages, logs, HLO, lines of programs.
 
 XLA's partitioner, for one, says of a tensor that it "was not able to go from sharding {...} to {...} without
-doing a full rematerialization of the tensor for HLO operation: %copy = f32[16,16] ...".
+doing a full rematerialization of the tensor for HLO operation: %copy = f32[16,16] ...". The operation is
+partitioned by then: its shape is that of one device's part.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sdybridge.view.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sdybridge.hlo import HloSharding
     from sdybridge.target import Target
 
 _START = re.compile(
@@ -48,6 +50,7 @@ _FROM = re.compile(r"\bfrom(?: sharding)?:? ?\Z")
 _TO = re.compile(r"\s*to(?: sharding)?:? ?\Z")
 _STRING_END = re.compile(r'(?<!\\)"|\n|\Z')
 _LONGEST_STRING = 4000
+_PARTITIONED = "HLO operation"
 _AFTER = 400  # characters behind a message in which the operation is named
 
 
@@ -96,6 +99,9 @@ def find_shardings(source: Source, target: Target, start: int = 0, end: int | No
     >>> found = find_shardings(Source(text), Target.CURRENT)
     >>> [[one.source.text for one in pair.parsed] for pair in found], str(found[0].tensors[0]), found[0].name
     ([['{devices=[2]<=[2]}', '{replicated}']], 'f32[8]', '%a')
+    >>> found = find_shardings(Source(text.replace("for op:", "for HLO operation:")), Target.CURRENT)
+    >>> str(found[0].tensors[0])
+    'f32[16]'
     """
     singles = list(_singles(source, target, start, len(source.text) if end is None else end))
     found: list[Found] = []
@@ -104,7 +110,7 @@ def find_shardings(source: Source, target: Target, start: int = 0, end: int | No
         if singles and _is_pair(source.text, first.span, singles[0].span):
             second = singles.pop(0)
             span = Span(first.span.start, second.span.end)
-            tensors, name = _named_behind(source.text, span.end)
+            tensors, name = _named_behind(source.text, span.end, first.parsed[0].hlo)
             found.append(Found(first.parsed + second.parsed, span, tensors, name, first.mesh or second.mesh))
         else:
             found.append(first)
@@ -210,12 +216,28 @@ def _instruction_before(text: str, line: int, start: int) -> tuple[tuple[TensorT
     return None
 
 
-def _named_behind(text: str, end: int) -> tuple[tuple[TensorType, ...], str]:
+def _named_behind(text: str, end: int, before: HloSharding | None) -> tuple[tuple[TensorType, ...], str]:
     """The tensors and the name of the operation that a message goes on about."""
     stop = text.find("\n", end)
     stop = min(len(text) if stop < 0 else stop, end + _AFTER)
     found = _INSTRUCTION.search(text, end, stop)
-    return ((), "") if found is None else (_type(found["type"]), found["name"])
+    if found is None:
+        return (), ""
+    tensors = _type(found["type"])
+    if before is not None and _PARTITIONED in text[end : found.start()]:
+        tensors = tuple([_whole(tensor, before) for tensor in tensors])
+    return tensors, found["name"]
+
+
+def _whole(part: TensorType, sharding: HloSharding) -> TensorType:
+    """The tensor that `part` is one device's part of, padding included."""
+    if sharding.named_sharding is not None:
+        sharding = sharding.v3_to_v2_sharding()
+    if not sharding.is_tiled or sharding.is_tuple or sharding.data_rank != len(part.shape):
+        return part
+    ways = sharding.tile_assignment.dims
+    sizes = [None if size is None else size * n for size, n in zip(part.shape, ways, strict=False)]
+    return TensorType(tuple(sizes), part.element)
 
 
 def _type(text: str) -> tuple[TensorType, ...]:

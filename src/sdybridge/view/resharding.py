@@ -13,6 +13,7 @@ from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import OpShardingType
 from sdybridge.view.collectives import Collective, plan
 from sdybridge.view.devices import devices_of, group_dim, shards_by_device
+from sdybridge.view.notebook import ShownAsText
 from sdybridge.view.tensor_type import count_elements
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class DimensionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Resharding:
+class Resharding(ShownAsText):
     """What moves between two shardings of one tensor.
 
     `str(resharding)` is the text, `resharding.to_dict()` the JSON, whose keys are stable.
@@ -113,7 +114,7 @@ class Resharding:
         return resharding_dict(self)
 
 
-class Reshardings(tuple[Resharding, ...]):
+class Reshardings(ShownAsText, tuple[Resharding, ...]):
     """What moves between two tuples, element by element."""
 
     __slots__ = ()

@@ -21,7 +21,7 @@ OLD = (
     "2025-04-14 17:55:24.09: E xla/service/spmd/spmd_partitioner.cc:621] [spmd] Involuntary full "
     "rematerialization. The compiler was not able to go from sharding {devices=[2,1,4]<=[4,2]T(1,0)} to "
     "{devices=[1,8,1]<=[8]} without doing a full rematerialization of the tensor for HLO operation: "
-    "%copy = f32[16,16,16]{2,1,0} copy(%add), sharding={devices=[2,1,4]<=[4,2]T(1,0)}. You probably want to "
+    "%copy = f32[8,16,4]{2,1,0} copy(%add), sharding={devices=[2,1,4]<=[4,2]T(1,0)}. You probably want to "
     "enrich the sharding annotations to prevent this from happening.\n"
 )
 NEW = (
@@ -122,6 +122,7 @@ def test_the_newer_warning_as_an_argument() -> None:
     assert "<text>:1:" in result.stdout
     assert "%gte" in result.stdout
     assert "256 bytes to 64 bytes" in result.stdout
+    assert "The compiler gathers the whole tensor instead: 256 bytes on every device." in result.stdout
 
 
 def test_a_log_with_several() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -441,3 +442,19 @@ def test_errors_are_placed_in_the_text(text: str, options: Mapping[str, object],
     assert error.source is not None
     assert error.span is not None
     assert 0 <= error.span.start <= len(error.source.text)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("P('x', None)",),
+        ("P('x', None)", "P(None, 'x')"),
+        ("{{devices=[4,1]<=[4]}, {replicated}}",),
+        ("{{devices=[4,1]<=[4]}, {replicated}}", "{{devices=[1,4]<=[4]}, {replicated}}"),
+    ],
+)
+def test_a_notebook_shows_the_text(given: tuple[str, ...]) -> None:
+    explained = explain(*given, mesh={"x": 4})
+    shown = explained._repr_html_()
+    assert shown == f"<pre>{html.escape(str(explained))}</pre>"
+    assert "<pre>" not in shown[5:]
