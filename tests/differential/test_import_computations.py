@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from jaxlib.mlir import ir
+from tests.differential.comparison import reprint
 from tests.differential.oracle.carriers import manual_axes_added
 from tests.differential.oracle.isolation import run_isolated
 from tests.differential.oracle.pipeline import PRELOAD
@@ -17,7 +19,7 @@ from tests.differential.programs import PROGRAMS
 from tests.differential.random_computations import random_computations
 
 from sdybridge.errors import VerificationError
-from sdybridge.modules import ImportResult, import_module
+from sdybridge.modules import ImportResult, export_module, import_module, round_trip
 
 MODULES = 20
 _COMPUTATION = re.compile(
@@ -52,6 +54,24 @@ def test_random_modules(first_seed: int | None, fresh_seed: int) -> None:
             assert all(operand in rest for operand in fewer), f"module of seed {seed}"
         compared += bool(found)
     assert compared >= 0.3 * len(texts)
+
+
+@pytest.mark.parametrize("first_seed", [0, None], ids=["fixed", "fresh"])
+def test_random_modules_in_gspmd_form(first_seed: int | None, fresh_seed: int) -> None:
+    """jaxlib accepts what an import makes of an export, on inferred meshes and on those before the export."""
+    start = fresh_seed if first_seed is None else first_seed
+    stable = 0
+    for seed in range(start, start + 2 * MODULES):
+        text = random_computations(seed)
+        ours, back = import_module(export_module(text).text), round_trip(text)
+        assert not back.imported.kept, f"module of seed {seed}"
+        stable += back.is_stable  # manual axes come back in mesh order
+        for one in (ours, back.imported):
+            try:
+                reprint(one.text)
+            except ir.MLIRError as error:
+                pytest.fail(f"module of seed {seed}: {error}")
+    assert stable >= 1.6 * MODULES
 
 
 @pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.is_manual])

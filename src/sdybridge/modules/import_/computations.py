@@ -11,13 +11,13 @@ import bisect
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.modules.carriers import IN_SHARDINGS, MANUAL_AXES, OUT_SHARDINGS
 from sdybridge.modules.mlir.frontend_attributes import read_attributes
 from sdybridge.modules.mlir.lexer import STRING, SUFFIX_ID, symbol_name, unescape
 from sdybridge.modules.mlir.reader import parse_operations
-from sdybridge.modules.mlir.renaming import Renamed, rename
+from sdybridge.modules.mlir.renaming import Renamed, rename_edits
 from sdybridge.modules.mlir.types import tuple_elements
 from sdybridge.modules.mlir.values import Scope
 from sdybridge.modules.splice import splice, whole_line
@@ -172,18 +172,18 @@ class ComputationImport:
         calls = [call for found in self.calls.values() for call in found]
         if not calls:
             return self.result
-        new: dict[Operation, str] = {}
+        new: dict[Operation, _Function] = {}
         edits: list[Edit] = []
         for function in order:
             new[function] = self._function(function, new)
         replaced = {self.functions[callee_of(call.call)] for call in calls} - {
             self.functions[symbol] for symbol in self.kept_bodies if symbol in self.functions
         }
-        for function, text in new.items():
+        for function, written in new.items():
             if function in replaced:
                 edits.append((*whole_line(self.text, function.start, function.end), ""))
             elif self.calls[function]:
-                edits.append((function.start, function.end, text))
+                edits.append((function.start, function.end, written.text))
         self.result.edits = sorted(edits)
         self.result.text = splice(self.text, edits)
         self.result.operations["sdy.manual_computation"] = len(calls)
@@ -317,8 +317,8 @@ class ComputationImport:
                     stack.append(callee)
         return [*ordered]
 
-    def _function(self, function: Operation, new: Mapping[Operation, str]) -> str:
-        """The new text of a function."""
+    def _function(self, function: Operation, new: Mapping[Operation, _Function]) -> _Function:
+        """A function with the manual computations in it."""
         edits: list[Edit] = []
         unpacked: list[tuple[int, str, str]] = []
         for call in self.calls[function]:
@@ -338,20 +338,25 @@ class ComputationImport:
             edits.append((anchor.start, anchor.end, self._computation(call, anchor, left, new)))
         edits = [(start - function.start, end - function.start, text) for start, end, text in edits]
         text = splice(self.text[function.start : function.end], edits)
-        ends = _Moved(edits)
-        return rename(
+        written = _Moved(edits)
+        renaming = rename_edits(
             text,
-            [Renamed(ends.at(start - function.start), name, -1, value) for start, name, value in unpacked],
+            [Renamed(written.at(start - function.start), name, -1, value) for start, name, value in unpacked],
         )
+        last = function.regions[-1].blocks[-1].operations[-1:] if function.regions else []
+        at = written.at(last[0].name_start - function.start) if last else 0
+        return _Function(splice(text, renaming), _Moved(renaming).at(at))
 
-    def _computation(self, call: Call, anchor: Operation, left: str, new: Mapping[Operation, str]) -> str:
+    def _computation(
+        self, call: Call, anchor: Operation, left: str, new: Mapping[Operation, _Function]
+    ) -> str:
         """The text of a manual computation."""
         function = self.functions[callee_of(call.call)]
-        text, region = new[function], function.regions[0]
+        region = function.regions[0]
+        text, at = new[function]
         terminator = region.blocks[0].operations[-1]
         start = region.start - function.start + 1
         end = len(text) - (function.end - region.end) - 1
-        at = len(text) - (function.end - terminator.name_start)
         name = '"sdy.return"' if terminator.is_generic else "sdy.return"
         body = text[start:at] + name + text[at + terminator.name_end - terminator.name_start : end]
         shift = len(_indent(anchor)) + 2 - len(_indent(terminator))
@@ -427,6 +432,13 @@ class Around:
     def _uses(self, value: str) -> int:
         definition = self.scope.find(value)
         return self.scope.count_uses(value, definition) if definition else -1
+
+
+class _Function(NamedTuple):
+    """A function with the manual computations in it, and where its terminator's name is there."""
+
+    text: str
+    terminator: int
 
 
 class _Moved:

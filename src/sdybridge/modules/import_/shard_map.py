@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import get_manual_axes
-from sdybridge.errors import ParseError, SdyBridgeError
+from sdybridge.errors import ConversionError, ParseError, SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType
 from sdybridge.modules.import_.computations import (
     Around,
@@ -33,6 +33,7 @@ from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.sdy_operations import read_parameters
 from sdybridge.modules.mlir.types import shape_of
 from sdybridge.sdy import AxisRefAttr, ManualAxesAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from sdybridge.sdy.printer import quote, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +97,8 @@ class _ShardMapImport(ComputationImport):
 
     def find(self) -> None:
         super().find()
+        for calls in self.calls.values():
+            calls[:] = [call for call in calls if self._is_on_one_mesh(call)]
         for function, calls in self.calls.items():
             self._take_outer_axes(function, calls)
             calls[:] = [self._with_manual_axes(call) for call in calls]
@@ -122,7 +125,7 @@ class _ShardMapImport(ComputationImport):
         ins: list[TensorShardingAttr] = []
         outs: list[TensorShardingAttr] = []
         operands: list[str] = []
-        totals = {self._manual_axes(call)} if is_source else set()
+        changes = [call] if is_source else []
         operand_types: list[str] = []
         for operand, to_local in zip(call.operands, sources, strict=True):
             if target_of(to_local) != TO_LOCAL or len(to_local.operands) != 1:
@@ -135,7 +138,7 @@ class _ShardMapImport(ComputationImport):
             ins.append(self._sharding(constraint))
             operands += constraint.operands[:1]
             operand_types += self.types(to_local)[0]
-            totals.add(self._manual_axes(to_local))
+            changes.append(to_local)
             gone += [to_local, constraint]
         self.verify_results(call)
         results = [(name, k if count > 1 else -1) for name, count in call.results for k in range(count)]
@@ -152,6 +155,9 @@ class _ShardMapImport(ComputationImport):
             result_types += self.types(to_whole)[1]
             renamed.append((to_whole.results[0][0], value))
             gone += (constraint, to_whole)
+        mesh = self._common_mesh([*ins, *outs, *map(self._sharding, changes)])
+        ins, outs = ([_on_mesh(one, mesh) for one in side] for side in (ins, outs))
+        totals = {self._manual_axes(one, mesh) for one in changes}
         if len(totals) != 1:
             raise KeptError("its operands do not have the same manual devices")
         axes = ManualAxesAttr(totals.pop())
@@ -206,15 +212,25 @@ class _ShardMapImport(ComputationImport):
             pass
         raise KeptError(f"{operation.full_name} has no sharding that could be read")
 
-    def _manual_axes(self, to_local: Operation) -> tuple[str, ...]:
+    def _common_mesh(self, shardings: Sequence[TensorShardingAttr]) -> str | MeshAttr:
+        """What names the mesh of those that name axes: `{manual}` and `{replicated}` are on any mesh."""
+        meshes = {one.mesh_or_ref for one in shardings if not one.empty_axes}
+        if len(meshes) > 1:
+            raise KeptError("its shardings are on different meshes")
+        return meshes.pop() if meshes else shardings[0].mesh_or_ref
+
+    def _manual_axes(self, to_local: Operation, mesh_or_ref: str | MeshAttr) -> tuple[str, ...]:
         """The axes that are manual behind a change to local shapes, or a call that nothing goes into."""
         entry = to_local.attribute(_MARK)
-        mesh = self._mesh_of(self._sharding(to_local))
+        mesh = self.meshes.get(mesh_or_ref) if isinstance(mesh_or_ref, str) else mesh_or_ref
         if mesh is None or not entry or not entry.value:
             raise KeptError(f"{TO_LOCAL} has no sharding that could be read")
         hlo = HloSharding.from_string(unescape(self.text[entry.value.start : entry.value.end]))
         hlo = hlo.tuple_elements[0] if hlo.is_tuple else hlo
-        names = get_manual_axes(hlo, mesh)
+        try:
+            names = get_manual_axes(hlo, mesh)
+        except ConversionError as error:
+            raise KeptError("its manual devices are on no axes of the mesh of its shardings") from error
         manual = OpShardingType.MANUAL
         if hlo.subgroup_types and manual in hlo.subgroup_types:
             at = len(hlo.tile_assignment.dims) - len(hlo.subgroup_types)
@@ -225,8 +241,6 @@ class _ShardMapImport(ComputationImport):
             )
             if count != math.prod(map(mesh.axis_size, names)):
                 raise KeptError("its manual devices are a part of an axis")
-        if not names:
-            raise KeptError(f"{TO_LOCAL} has no manual devices")
         return names
 
     def _verify_shapes(
@@ -254,6 +268,37 @@ class _ShardMapImport(ComputationImport):
                     or is_manual != sorted(is_manual, reverse=True)
                 ):
                     raise KeptError("its local shapes do not follow from its shardings")
+
+    def _is_on_one_mesh(self, call: Call) -> bool:
+        """Whether no sharding in a body names an axis of another mesh that is called as a manual one is here.
+
+        Such a call is kept: inferred meshes name their axes alike.
+        """
+        own = next((one.mesh_or_ref for side in (call.ins, call.outs) for one in side.shardings), None)
+        others = [
+            name
+            for name, mesh in self.meshes.items()
+            if name != own and any(mesh.has_axis(axis) for axis in call.manual_axes.value)
+        ]
+        if not others:
+            return True
+        symbols, axes = (
+            "|".join(map(re.escape, map(written, names)))
+            for written, names in ((symbol, others), (quote, call.manual_axes.value))
+        )
+        named = re.compile(rf"(?:{symbols})\s*+,(?:[^\">]|{STRING})*?(?:{axes})")
+        waiting = [self.functions[callee_of(call.call)]]
+        seen: set[Operation] = set()
+        while waiting:
+            function = waiting.pop()
+            if function in seen:
+                continue
+            seen.add(function)
+            if named.search(self.text, function.start, function.end):
+                self.keep(call.call, "its body has shardings on another mesh with the same names of axes")
+                return False
+            waiting += [self.functions[callee_of(one.call)] for one in self.calls.get(function, ())]
+        return True
 
     def _with_manual_axes(self, call: Call) -> Call:
         """The call, its shardings replicated along the manual axes that they do not mention."""
@@ -302,6 +347,17 @@ class _ShardMapImport(ComputationImport):
         for k, call in enumerate(calls):
             own = [name for name in call.manual_axes.value if name not in outer]
             calls[k] = replace(call, manual_axes=ManualAxesAttr(own))
+
+
+def _on_mesh(sharding: TensorShardingAttr, mesh_or_ref: str | MeshAttr) -> TensorShardingAttr:
+    """The same sharding, which names no axes if it was on another mesh."""
+    return TensorShardingAttr(
+        mesh_or_ref,
+        sharding.dim_shardings,
+        sharding.replicated_axes,
+        sharding.unreduced_axes,
+        sharding.reduction_op,
+    )
 
 
 def _is_constraint(operation: Operation) -> bool:

@@ -45,13 +45,22 @@ def rename(text: str, renamed: Sequence[Renamed]) -> str:
     >>> rename("a %0#1 %0:2 = b %0#1", [Renamed(0, "%0", 1, "%x")])
     'a %x %0:2 = b %0#1'
     """
+    return splice(text, rename_edits(text, renamed))
+
+
+def rename_edits(text: str, renamed: Sequence[Renamed]) -> list[Edit]:
+    """What `rename` changes.
+
+    >>> rename_edits("{ a %0 } b %0", [Renamed(1, "%0", -1, "%x")])
+    [(4, 6, '%x')]
+    """
     if not renamed:
-        return text
+        return []
     if all(one.number >= 0 for one in renamed):
-        return splice(text, _Renaming(text, renamed, _ends_of_groups(text, renamed)).of_groups())
+        return _Renaming(text, renamed, _ends_of_groups(text, renamed)).of_groups()
     regions = Regions(text)
     ends = [end if (end := regions.end(one.start)) >= 0 else len(text) for one in sorted(renamed)]
-    return splice(text, _Renaming(text, renamed, ends).of_all())
+    return _Renaming(text, renamed, ends).of_all()
 
 
 def _ends_of_groups(text: str, renamed: Sequence[Renamed]) -> list[int]:
