@@ -39,10 +39,12 @@ class Program:
     Attributes:
         text: The module for a number of devices.
         is_manual: Whether it holds manual computations (`shard_map`).
+        axes: The axes of its mesh; none for a program that only the text makes.
     """
 
     text: Callable[[int], str]
     is_manual: bool = False
+    axes: tuple[str, ...] = ()
 
 
 PROGRAMS: dict[str, Program] = {
@@ -73,7 +75,7 @@ def program(
 
     def register(make: Callable[[Layout], Lowered]) -> Callable[[Layout], Lowered]:
         in_process = lower_on_devices if needs_devices else lower
-        PROGRAMS[make.__name__] = Program(functools.partial(in_process, make, axes), is_manual)
+        PROGRAMS[make.__name__] = Program(functools.partial(in_process, make, axes), is_manual, axes)
         return make
 
     return register
@@ -94,8 +96,17 @@ def lower_on_host_devices(item: tuple[str, tuple[str, ...], int]) -> str:
     """Makes the process's CPU into `devices` devices (runs isolated)."""
     name, axes, devices = item
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
-    grid = np.array(jax.devices()[:devices]).reshape(split(devices, len(axes)))
-    return lower_on(globals()[name], Mesh(grid, axes))
+    return lower_on(globals()[name], host_mesh(axes, devices))
+
+
+def compile_on_host_devices(name: str, devices: int) -> None:
+    """Compiles a program where the process's CPU is that many devices."""
+    function, arguments = globals()[name](Layout(host_mesh(PROGRAMS[name].axes, devices)))
+    function.trace(*arguments).lower().compile()
+
+
+def host_mesh(axes: tuple[str, ...], devices: int) -> Mesh:
+    return Mesh(np.array(jax.devices()[:devices]).reshape(split(devices, len(axes))), axes)
 
 
 def lower_on(make: Callable[[Layout], Lowered], mesh: AbstractMesh | Mesh) -> str:

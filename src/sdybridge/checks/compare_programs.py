@@ -131,7 +131,7 @@ def _by_kind(program: Program, *, by_scope: bool) -> dict[Hashable, list[Annotat
     for one in values.values():
         if program.repeats_result(one):
             continue
-        kinds[one.scope if by_scope else "", _opcode(program, one), one.shape].append(one)
+        kinds[one.scope if by_scope else "", _opcode(program, one), one.stated_shape].append(one)
     return kinds
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _CALL = re.compile(rf'custom_call_target="({"|".join(sorted(GSPMD_CALLS))})"')
 _OPERAND = re.compile(r"([A-Za-z_][\w.\-]*)\s*(?:,|\Z)")
 _OPERAND_IDS = 36
+_PROPAGATION = "allow_spmd_sharding_propagation_to_output"
 _SHARDED = ("sharding={", "xla.sdy.")
 
 
@@ -113,6 +114,8 @@ class Hlo(Program):
 
     def uses(self) -> Iterator[Use]:
         """Which values with an HLO sharding instructions with an HLO sharding use."""
+        if self._program.is_partitioned:  # what is left of the shardings is of no use to XLA
+            return
         for offset, user in self._gspmd.items():
             site = self.sites[offset]
             for operand in self.operands(site):
@@ -121,12 +124,18 @@ class Hlo(Program):
 
     def unsharded_results(self) -> Iterator[tuple[str, Place, Annotation]]:
         """The elements of the root tuple, if it has no sharding, whose values have an HLO sharding."""
-        root = self._program.output() if self._gspmd else None
+        root = self._program.output() if self._gspmd and not self._program.is_partitioned else None
         if root is None or root.has_sharding or root.has_carriers or root.opcode != "tuple":
             return
         for i, operand in enumerate(self.operands(root)):
+            if self.propagates_to_output(i):
+                continue
             if value := self._values.get((root.computation, operand)):
                 yield f"element {i} of the root {root.name}", self.site_place(root), value
+
+    def propagates_to_output(self, index: int) -> bool:  # noqa: ARG002
+        """Whether the program says that propagation may shard a result."""
+        return False
 
     def manual_escapes(self) -> Iterator[Problem]:
         """Nothing: a computation of HLO sees its own values only."""
@@ -141,7 +150,8 @@ class Text(Hlo):
     """
 
     def __init__(self, source: Source, options: Options) -> None:
-        super().__init__(source, HloText(source), options)
+        self._text = HloText(source)
+        super().__init__(source, self._text, options)
 
     def place(self, annotation: Annotation) -> Place:
         """Where a sharding stands."""
@@ -169,6 +179,18 @@ class Text(Hlo):
             end = text.find("\n", hit.end())
             line = text[start : end if end >= 0 else len(text)]
             yield Call(hit[1], any(mark in line for mark in _SHARDED), Place(Span(*hit.span()), hit[1]))
+
+    @functools.cached_property
+    def _propagation(self) -> list[str]:
+        text, attributes = self.source.text, self._text.header[0]
+        spans = [one.value for one in attributes if one.name == _PROPAGATION]
+        return [flag.strip() for span in spans for flag in text[span.start + 1 : span.end - 1].split(",")]
+
+    def propagates_to_output(self, index: int) -> bool:
+        """Whether the flag of a result says so; a single one is for all."""
+        flags = self._propagation
+        index = 0 if len(flags) == 1 else index
+        return index < len(flags) and flags[index] == "true"
 
     def key(self, site: HloSite) -> tuple[str, object]:
         """The name."""

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _FEW = 8
 _BOUNDARY = ("parameter", "argument", "result")
 _TUPLE_RESULTS = "xla.sdy.tuple_results_shardings"  # the module's frontend attribute for all results
+_MADE_FROM_HLO = (
+    "mhlo.use_auto_spmd_partitioning"  # the attribute of modules that XLA translates back from HLO
+)
 
 
 def check(program: Program) -> Iterator[Problem]:
@@ -49,6 +52,8 @@ def _mixed(program: Program) -> Iterator[Problem]:
     gspmd = [found["gspmd"] for found in by_value.values() if "shardy" not in found]
     if not program.has_shardy:  # on the way through HLO, XLA writes some HLO shardings of its own
         gspmd = [one for one in gspmd if one.opcode in _BOUNDARY or _is_sharding_call(program, one)]
+    if _MADE_FROM_HLO in program.source.text:  # the compiler has chosen Shardy already
+        return
     if not shardy or not gspmd:
         return
     if not isinstance(program, MlirText):

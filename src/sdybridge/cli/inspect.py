@@ -96,6 +96,8 @@ def _describe(found: Inspection, places: _Places, most: int) -> list[str]:
         facts.append(f"module {found.name}")
     if found.num_partitions is not None:
         facts.append(plural(found.num_partitions, "partition"))
+    if found.is_partitioned:
+        facts.append("partitioned: its shapes are local")
     lines = [f"{click.style(places.name, bold=True)}: {', '.join(facts)}"]
     if found.meshes:
         lines += _table("Meshes", [_mesh_row(*item) for item in found.meshes.items()], most, crop=1)
@@ -116,7 +118,7 @@ def _mesh_row(name: str, mesh: MeshAttr) -> tuple[str, ...]:
 
 
 def _use_row(use: ShardingUse, places: _Places) -> tuple[str, ...]:
-    example = f"{use.example.name} {use.example.shape or ''}".rstrip()
+    example = f"{use.example.name} {use.example.stated_shape or ''}".rstrip()
     return (
         str(use.count),
         use.text,
@@ -160,6 +162,7 @@ def _as_json(found: Inspection, places: _Places) -> dict[str, object]:
         "format": found.format,
         "module": found.name,
         "num_partitions": found.num_partitions,
+        "is_partitioned": found.is_partitioned,
         "meshes": {name: mesh.stripped for name, mesh in found.meshes.items()},
         "carriers": dict(found.carriers),
         "shardings": [
@@ -180,12 +183,12 @@ def _as_json(found: Inspection, places: _Places) -> dict[str, object]:
 
 
 def _value_as_json(value: Annotation, places: _Places) -> dict[str, object]:
-    local = value.local_shape
+    shape, local = value.stated_shape, value.local_shape
     return {
         "name": value.name,
         "in": value.scope,
         "opcode": value.opcode,
-        "element_type": value.shape.element_type if value.shape else None,
+        "element_type": shape.element_type if shape else None,
         "global_shape": list(value.shape.dims) if value.shape else None,
         "local_shape": list(local.dims) if local else None,
         "bytes_per_device": local_bytes(value),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sdybridge.errors import SdyBridgeError
 
 _FILE_NAME = re.compile(r"""(?:[./~]|[^\s{}\[\]<>()"'\\]*\.[A-Za-z])[^\s{}\[\]<>()"'\\]*""")
+_GZIP = b"\x1f\x8b"
 _PATIENCE = 1.0  # seconds before a progress bar appears
 
 
@@ -62,13 +63,25 @@ def read_text(path: str) -> Source:
 
 
 def _read(path: str) -> tuple[bytes, str]:
+    name = "<stdin>" if path == "-" else path
     try:
-        if path == "-":
-            return sys.stdin.buffer.read(), "<stdin>"
-        return Path(path).read_bytes(), path
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         where = "standard input" if path == "-" else path
         raise click.UsageError(f"cannot read {where}: {error.strerror}") from None
+    return (_decompressed(data, name) if data.startswith(_GZIP) else data), name
+
+
+def _decompressed(data: bytes, name: str) -> bytes:
+    """What a gzip file holds, as XLA dumps protos with `--xla_dump_compress_protos`."""
+    import gzip
+    import zlib
+
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"the gzip file is damaged: {error}"
+        raise ParseError(message, source=Source("", name)) from None
 
 
 def check_standard_input(paths: Sequence[str]) -> None:

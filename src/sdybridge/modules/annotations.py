@@ -33,6 +33,7 @@ class Annotation:
         mesh: The mesh that a Shardy sharding is on; None if it is not declared, and for HLO shardings.
         offset: Where the sharding stands: in characters of a text, in bytes of a proto.
         manual_axes: The axes that are manual where a Shardy sharding stands.
+        part: The shape of what each device holds, where the program says that: XLA has partitioned it.
     """
 
     carrier: str
@@ -44,6 +45,12 @@ class Annotation:
     mesh: MeshAttr | None
     offset: int
     manual_axes: tuple[str, ...] = ()
+    part: TensorShape | None = None
+
+    @property
+    def stated_shape(self) -> TensorShape | None:
+        """The shape that the program says: of the whole value, or of a part where it is partitioned."""
+        return self.shape or self.part
 
     @property
     def local_shape(self) -> TensorShape | None:
@@ -51,6 +58,8 @@ class Annotation:
 
         It cannot where the shape or mesh is not known, a size is dynamic, or the sharding has another rank.
         """
+        if self.part is not None:
+            return self.part
         shape, sharding = self.shape, self.sharding
         if shape is None or sharding is None or min(shape.dims, default=0) < 0:
             return None

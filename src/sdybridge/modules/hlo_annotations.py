@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.hlo_program import HloProgram, HloSite
+    from sdybridge.modules.shapes import TensorShape
 
     Shardings = tuple[TensorShardingAttr | HloSharding, ...]
 
@@ -72,6 +73,11 @@ class HloAnnotations:
     def num_partitions(self) -> int | None:
         """The `num_partitions` of the module."""
         return self.program.num_partitions
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether XLA has partitioned it."""
+        return self.program.is_partitioned
 
     @functools.cached_property
     def meshes(self) -> Mapping[str, MeshAttr]:
@@ -137,7 +143,7 @@ class HloAnnotations:
                 return [one for one in found if one.carrier == wanted]
         tensors = site.tensors or ()
         return [
-            Annotation("", site.computation, name, site.opcode, shape, None, None, site.offset)
+            self._annotation(site, "", name, shape, None, None)
             for name, shape in zip(_names(site, len(tensors)), tensors, strict=True)
         ]
 
@@ -164,7 +170,20 @@ class HloAnnotations:
             if isinstance(sharding, TensorShardingAttr):
                 ref = sharding.mesh_or_ref
                 mesh = ref if isinstance(ref, MeshAttr) else self.meshes.get(ref)
-            yield Annotation(carrier, site.computation, name, site.opcode, shape, sharding, mesh, site.offset)
+            yield self._annotation(site, carrier, name, shape, sharding, mesh)
+
+    def _annotation(
+        self,
+        site: HloSite,
+        carrier: str,
+        name: str,
+        shape: TensorShape | None,
+        sharding: TensorShardingAttr | HloSharding | None,
+        mesh: MeshAttr | None,
+    ) -> Annotation:
+        whole, part = (None, shape) if self.program.is_partitioned else (shape, None)
+        opcode, scope = site.opcode, site.computation
+        return Annotation(carrier, scope, name, opcode, whole, sharding, mesh, site.offset, part=part)
 
     def _carried_shardings(self, carrier: Carrier) -> Shardings:
         found = self._carried.get(carrier.text)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SHARDY: Final = "xla.sdy."
 """What the keys of the frontend attributes start with that carry Shardy's attributes through HLO."""
 
+PARTITIONED: Final = "_spmd"
+"""What the name of a computation ends with that XLA has partitioned."""
+
 _NO_TENSORS = frozenset(("token", "opaque"))
 
 
@@ -181,6 +184,11 @@ class HloProgram(abc.ABC):
     @abc.abstractmethod
     def num_partitions(self) -> int | None:
         """How many devices each replica is partitioned over, if the program says so."""
+
+    @property
+    @abc.abstractmethod
+    def is_partitioned(self) -> bool:
+        """Whether XLA has partitioned it: shapes are those of the parts, shardings say of what."""
 
     @property
     @abc.abstractmethod

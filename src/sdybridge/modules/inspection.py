@@ -37,6 +37,8 @@ class AnnotatedProgram(Protocol):
     @property
     def num_partitions(self) -> int | None: ...  # noqa: D102
     @property
+    def is_partitioned(self) -> bool: ...  # noqa: D102
+    @property
     def meshes(self) -> Mapping[str, MeshAttr]: ...  # noqa: D102
     def annotations(self) -> Iterator[Annotation]: ...  # noqa: D102
     def tallies(self) -> Iterator[tuple[Annotation, int]]: ...  # noqa: D102
@@ -75,6 +77,7 @@ class Inspection:
         format: `MLIR text`, `HLO text` or `HLO proto`.
         name: The name of the module; empty if it has none.
         num_partitions: How many devices it is partitioned over, if it says so.
+        is_partitioned: Whether XLA has partitioned it already: its shapes are those of the parts.
         meshes: Its meshes by name.
         carriers: How many values have a sharding of each carrier.
         shardings: Every distinct sharding, most frequent first.
@@ -85,6 +88,7 @@ class Inspection:
     format: str
     name: str
     num_partitions: int | None
+    is_partitioned: bool
     meshes: Mapping[str, MeshAttr]
     carriers: Mapping[str, int]
     shardings: tuple[ShardingUse, ...]
@@ -155,6 +159,7 @@ def inspect_program(program: AnnotatedProgram) -> Inspection:
         format=program.format,
         name=program.name,
         num_partitions=program.num_partitions,
+        is_partitioned=program.is_partitioned,
         meshes=program.meshes,
         carriers=dict(carriers),
         shardings=tuple(uses),
@@ -175,9 +180,9 @@ class _Tally:
         self.sizes: dict[object, int] = {}
 
     def add(self, one: Annotation, count: int) -> None:
-        size = self.sizes.get(one.shape)
+        size = self.sizes.get(one.stated_shape)
         if size is None:
-            size = self.sizes[one.shape] = local_bytes(one) or 0
+            size = self.sizes[one.stated_shape] = local_bytes(one) or 0
         self.count += count
         self.total += size * count
         if size > self.largest:

@@ -93,7 +93,7 @@ class _Table:
         self.counts: list[int] = []
         uses: dict[tuple[object, ...], int] = {}
         for one in annotations:
-            key = one.carrier, one.sharding, id(one.mesh), one.shape
+            key = one.carrier, one.sharding, id(one.mesh), one.stated_shape
             use = uses.setdefault(key, len(uses))
             if use == len(self.first):
                 self.first.append(one)

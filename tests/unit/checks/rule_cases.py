@@ -52,6 +52,21 @@ def hlo(*lines: str, header: str = "") -> str:
     return f"HloModule m{header}\n\nENTRY main {{\n{inside}}}\n"
 
 
+def partitioned(*lines: str) -> str:
+    """The same, as XLA names what it has partitioned."""
+    return hlo(*lines).replace("ENTRY main", "ENTRY main_spmd")
+
+
+def open_results(flags: str) -> str:
+    """An HLO program with a result without a sharding, and flags whether propagation may shard it."""
+    return hlo(
+        "a = f32[8,8] parameter(0), sharding={devices=[2,1]<=[2]}",
+        "b = f32[] constant(0)",
+        "ROOT t = (f32[], f32[8,8]) tuple(b, a)",
+        header=f", allow_spmd_sharding_propagation_to_output={flags}",
+    )
+
+
 def root(sharding: str, shape: str = "f32[8,8]", header: str = "") -> str:
     """An HLO program of one parameter."""
     return hlo(f"ROOT a = {shape} parameter(0), sharding={sharding}", header=header)
@@ -202,6 +217,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
          sdy('[{"x"}, {}]') + 'func.func @g() -> (i32 {mhlo.sharding = "{replicated}"}) {\n  return\n}\n',
          MIXED_HLO.format(call=CALL, root=""), RESULT.replace("xla.sdy.FuncResultSharding", "other")],
         [sdy('[{"x"}, {}]', body=constraint("[{}, {}]", "%a", "tensor<8x8xf32>")), grid("{replicated}"), RESULT,
+         "module attributes {mhlo.use_auto_spmd_partitioning = false} {\n" + sdy('[{"x"}, {}]') +
+         'func.func @g() -> (i32 {mhlo.sharding = "{replicated}"}) {\n  return\n}\n}\n',
          carrier('[{"x"}, {}]', f'mhlo.sharding = "{HALVES}"'),
          sdy('[{"x"}, {}]').replace("{sdy.", f'{{mhlo.sharding = "{HALVES}", sdy.'),
          RESULT.replace("}}) {\n".replace("}}", '"}'), '"}, i32 {mhlo.sharding = "{replicated}"}) {\n'),
@@ -234,7 +251,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
          hlo("a = f32[8] parameter(0), sharding={manual}", "ROOT b = f32[8] negate(a), sharding={manual}"),
          hlo("a = f32[8] parameter(0), sharding={replicated}", "ROOT b = f32[8] negate(a), sharding={devices=[2]<=[2]}"),
          hlo("a = f32[4] parameter(0), sharding={manual}",
-             'ROOT b = f32[8] custom-call(a), custom_call_target="SPMDShardToFullShape", sharding={devices=[2]<=[2]}')],
+             'ROOT b = f32[8] custom-call(a), custom_call_target="SPMDShardToFullShape", sharding={devices=[2]<=[2]}'),
+         partitioned("a = f32[8] parameter(0), sharding={manual}", "ROOT b = f32[8] negate(a), sharding={replicated}")],
     ),
     "SB401": (
         [grid("{devices=[4,1]<=[4]}", "tensor<126x8xf32>"), sdy('[{"y"}, {}]', "tensor<7x2xf32>"),
@@ -246,7 +264,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [grid("{devices=[8,1]<=[8]}", "tensor<17x16xf32>"), sdy('[{"y"}, {}]', "tensor<1x2xf32>"),
          root("{devices=[8]<=[8]}", "f32[4]"), root(NAMED, "f32[8,2]"), carried('[{"x"}, {}]').replace("8,8", "1,8")],
         [grid("{devices=[8,1]<=[8]}", "tensor<24x16xf32>"), grid("{devices=[4,1]<=[4]}", "tensor<7x2xf32>"),
-         sdy('[{"y"}, {}]', "tensor<4x2xf32>"), root("{devices=[8]<=[8]}", "f32[8]")],
+         sdy('[{"y"}, {}]', "tensor<4x2xf32>"), root("{devices=[8]<=[8]}", "f32[8]"),
+         partitioned("ROOT a = f32[1] parameter(0), sharding={devices=[8]<=[8]}")],
     ),
     "SB403": (
         [sdy("[{}, {}]", "tensor<32768x4096xf32>"), grid("{replicated}", "tensor<32768x4096xf32>"),
@@ -278,12 +297,15 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [grid(HALVES, body="").replace(") {", ") -> tensor<8x8xf32> {").replace("return", "return %a : tensor<8x8xf32>"),
          grid(HALVES).replace(") {", ') -> (i32 {mhlo.sharding = "{replicated}"}, tensor<8x8xf32>) {').replace("return", "return %c, %a : i32, tensor<8x8xf32>"),
          hlo(f"a = f32[8,8] parameter(0), sharding={HALVES}", "ROOT t = (f32[8,8]) tuple(a)"),
-         hlo(f"a = f32[8,8] parameter(0), sharding={HALVES}", "b = f32[] constant(0)", "ROOT t = (f32[], f32[8,8]) tuple(b, f32[8,8] %a)")],
+         hlo(f"a = f32[8,8] parameter(0), sharding={HALVES}", "b = f32[] constant(0)", "ROOT t = (f32[], f32[8,8]) tuple(b, f32[8,8] %a)"),
+         open_results("{true,false}"), open_results("{false}")],
         [grid(HALVES).replace(") {", f') -> (tensor<8x8xf32> {{mhlo.sharding = "{HALVES}"}}) {{').replace("return", "return %a : tensor<8x8xf32>"),
          grid("{replicated}").replace(") {", ") -> tensor<8x8xf32> {").replace("return", "return %a : tensor<8x8xf32>"),
          sdy('[{"x"}, {}]').replace(") {", ") -> tensor<8x8xf32> {").replace("return", "return %a : tensor<8x8xf32>"),
          hlo(f"a = f32[8,8] parameter(0), sharding={HALVES}", f"ROOT t = (f32[8,8]) tuple(a), sharding={{{HALVES}}}"),
-         hlo(f"a = f32[8,8] parameter(0), sharding={HALVES}", "b = f32[] constant(0)", "ROOT t = (f32[]) tuple(b)")],
+         hlo(f"a = f32[8,8] parameter(0), sharding={HALVES}", "b = f32[] constant(0)", "ROOT t = (f32[]) tuple(b)"),
+         partitioned(f"a = f32[8,8] parameter(0), sharding={HALVES}", "ROOT t = (f32[8,8]) tuple(a)"),
+         open_results("{true}"), open_results("{false,true}")],
     ),
     "SB407": (
         [sdy('[{"y":(1)2}, {}]'), carried('[{"x":(1)2}, {}]', 'mesh = #sdy.mesh<["x"=4]>')],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING
 
@@ -73,11 +74,27 @@ def test_tables() -> None:
     assert result.stdout == TABLES
 
 
+def test_a_compressed_proto(tmp_path: Path) -> None:
+    text = "HloModule m\n\nENTRY e {\n  ROOT a = f32[8]{0} parameter(0), sharding={devices=[2]<=[2]}\n}\n"
+    whole = gzip.compress(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
+    file = tmp_path / "m.hlo.pb.gz"
+    file.write_bytes(whole)
+    assert f"{file}: HLO proto, module m" in run(str(file)).stdout
+    for damaged in (whole[:-9], whole[:20] + b"\0\0\0" + whole[23:], b"\x1f\x8b"):
+        file.write_bytes(damaged)
+        result = run(str(file))
+        assert (result.exit_code, result.stderr.partition(":")[2][:32]) == (
+            1,
+            " error: the gzip file is damaged",
+        )
+
+
 @pytest.mark.usefixtures("program")
 def test_json() -> None:
     report = json.loads(run("step.mlir", "--json").stdout)
     assert set(report) == {
-        "file", "format", "module", "num_partitions", "meshes", "carriers", "shardings", "inputs", "outputs"
+        "file", "format", "module", "num_partitions", "is_partitioned", "meshes", "carriers", "shardings",
+        "inputs", "outputs",
     }  # fmt: skip
     assert report["carriers"] == {"sdy.sharding": 3}
     first = report["shardings"][0]

@@ -21,6 +21,28 @@ def annotated(*lines: str, errors: list[SdyBridgeError] | None = None) -> HloAnn
     return HloAnnotations(HloText(Source(HEADER + body + "}\n")), errors=errors)
 
 
+def test_a_partitioned_program() -> None:
+    """Its shapes are those of the parts, and what they are parts of is not known."""
+    lines = (
+        "a = f32[4,6]{1,0} parameter(0), sharding={devices=[2,1,4]<=[8] last_tile_dim_replicate}",
+        "b = f32[2,6]{1,0} parameter(1), sharding={devices=[2,1,4]<=[8] last_tile_dim_replicate}",
+        "ROOT t = (f32[4,6]{1,0}, s32[]) tuple(a, c)",
+    )
+    text = HEADER.replace("main", "main.7_spmd") + "".join(f"  {line}\n" for line in lines) + "}\n"
+    found = inspect_program(HloAnnotations(HloText(Source(text))))
+    assert found.is_partitioned
+    assert [use.bytes_per_device for use in found.shardings] == [4 * (24 + 12)]
+    assert [(one.name, one.shape, str(one.local_shape)) for one in (*found.inputs, *found.outputs)] == [
+        ("a", None, "f32[4,6]"),
+        ("b", None, "f32[2,6]"),
+        ("t{0}", None, "f32[4,6]"),
+        ("t{1}", None, "s32[]"),
+    ]
+    whole = inspect_program(HloAnnotations(HloText(Source(text.replace("_spmd", "")))))
+    assert not whole.is_partitioned
+    assert str(whole.inputs[0].local_shape) == "f32[2,6]"
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -154,6 +154,19 @@ def test_broken_bytes(data: bytes, message: str) -> None:
     assert "at byte" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x1a\x05\x08\x01\x1a\x01m",  # options
+        b"\x0a\x04\x08\x01\x12\x00\x12\x01m",  # a report
+        b"\x0a\x01m",
+    ],
+)
+def test_protos_of_another_kind(data: bytes) -> None:
+    with pytest.raises(ProtoError, match="this is a proto of another kind: it has no computations"):
+        HloProto(data)
+
+
 def test_a_sharding_of_another_rank() -> None:
     flat = HloSharding.iota_tile([2]).to_proto_bytes()
     (site,) = HloProto(module(instruction("a", "parameter", 0, sharding=flat))).sites()

@@ -76,6 +76,8 @@ def test_what_looks_like_a_sharding(line: str) -> None:
         "a = f32[8] custom-call(), custom_call_target='it\\'s, {', sharding={devices=[2]<=[2]}",
         "a = f32[4] constant({1, 2, {3}, 4}), sharding={devices=[2]<=[2]}",
         "a = f32[8] all-reduce(b), replica_groups=[2,4]<=[4,2]T(1,0), sharding={devices=[2]<=[2]}",
+        "a = f32[8] all-reduce(b), replica_groups=mesh['x'=2,'y'=2] {'y'}, sharding={devices=[2]<=[2]}",
+        "a = f32[8] copy(b), replica_groups=mesh['x'=2], device_ids=(1,0) {'x'},sharding={devices=[2]<=[2]}",
     ],
 )
 def test_forms_of_an_instruction(line: str) -> None:
@@ -98,6 +100,16 @@ def test_forms_of_an_instruction(line: str) -> None:
 )
 def test_forms_of_a_module(text: str) -> None:
     assert found(text) == [("a", "{manual}")]
+
+
+@pytest.mark.parametrize("groups", ["[2,2]<=[4]", "mesh['x'=2,'y'=2] {'y'}", "mesh['x'=2] /* c */ {'x'}"])
+def test_what_stands_behind_replica_groups(groups: str) -> None:
+    attributes = 'frontend_attributes={k="1"}, metadata={op_name="x"}'
+    text = program(f"a = f32[8] all-gather(b), replica_groups={groups}, sharding={{manual}}, {attributes}")
+    (site,) = sites(text)
+    assert site.frontend_attributes == {"k": "1"}
+    new = HloText(Source(text)).edited(lambda _: Edit(keeps_sharding=False, attributes={"k": "2"}))
+    assert new == text.replace(", sharding={manual}", "").replace('k="1"', 'k="2"')
 
 
 def test_what_a_site_knows() -> None:

@@ -92,7 +92,7 @@ def add_to_lines(body: str, entry_of: Callable[[str], str | None]) -> tuple[str,
                 return None
             key, at, head, tail = place
         if key not in known:
-            known[key] = entry_of(hit[0] if key[0] else f'"a.b"() : {key[2]}')
+            known[key] = entry_of(hit[0] if key[0] else f'"a.b"() : {key[2].removesuffix(" loc(")}')
         entry = known[key]
         if entry is None:
             return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdybridge.errors import ProtoError, SdyBridgeError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.carriers import Quoting, read_carrier
-from sdybridge.modules.hlo_program import SHARDY, HloProgram
+from sdybridge.modules.hlo_program import PARTITIONED, SHARDY, HloProgram
 from sdybridge.modules.hlo_proto.edit import edited
 from sdybridge.modules.hlo_proto.frontend_attributes import read_map
 from sdybridge.modules.hlo_proto.message import instruction_parser
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.hlo_program import Edit, HloSite
 
-NAME, COMPUTATIONS, ENTRY_ID, OUTPUT_SHARDING, PARAMETERS_SHARDINGS = 1, 3, 6, 12, 14
+NAME, ENTRY_NAME, COMPUTATIONS, ENTRY_ID = 1, 2, 3, 6
+OUTPUT_SHARDING, PARAMETERS_SHARDINGS = 12, 14
 DEVICE_ASSIGNMENT, FRONTEND_ATTRIBUTES = 15, 19
 _INSTRUCTIONS, _ID, _ROOT_ID = 2, 5, 6
 _COMPUTATION_COUNT = 2  # of the device assignment
@@ -84,6 +85,12 @@ class HloProto(HloProgram):
         self.path = "hlo_module"
         self.fields = read_fields(data, at, end, self.path)
         self.start, self.end = at, end
+        if data and not any(self._is_computation(field) for field in self.fields):
+            raise ProtoError("this is a proto of another kind: it has no computations")
+
+    def _is_computation(self, field: Field) -> bool:
+        """Whether it is as one starts: with its name, or an instruction."""
+        return field.number == COMPUTATIONS and self.data[field.value : field.value + 1] in (b"\x0a", b"\x12")
 
     def _unwrapped(self) -> tuple[list[Field], int, int]:
         """The fields around the module, outermost first, and where the module starts and ends."""
@@ -144,6 +151,12 @@ class HloProto(HloProgram):
             return None
         fields = read_fields(self.data, field.value, field.end, f"{self.path}.device_assignment")
         return self._number(fields, _COMPUTATION_COUNT) or None
+
+    @functools.cached_property
+    def is_partitioned(self) -> bool:
+        """Whether the name of the entry computation is that of a partitioned one."""
+        name = next((self._text(field) for field in self.fields if field.number == ENTRY_NAME), "")
+        return name.endswith(PARTITIONED)
 
     @functools.cached_property
     def frontend_attributes(self) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.hlo import parse_prefix
 from sdybridge.modules.carriers import Carrier, Quoting, read_carrier
-from sdybridge.modules.hlo_program import HloProgram
+from sdybridge.modules.hlo_program import PARTITIONED, HloProgram
 from sdybridge.modules.hlo_text.edit import edited
 from sdybridge.modules.hlo_text.instruction import (
     HEAD,
@@ -113,6 +113,12 @@ class HloText(HloProgram):
             if one.name == "num_partitions" and value.isdecimal() and len(value) < 19:
                 return int(value)
         return None
+
+    @functools.cached_property
+    def is_partitioned(self) -> bool:
+        """Whether the name of the entry computation is that of a partitioned one."""
+        entry = self._entry_computation
+        return entry is not None and entry.name.endswith(PARTITIONED)
 
     @functools.cached_property
     def frontend_attributes(self) -> Mapping[str, str]:
@@ -335,9 +341,13 @@ class HloText(HloProgram):
         """The root of the entry computation."""
         return next((site for site in self._entry(_ROOT) if site.is_root), None)
 
+    @property
+    def _entry_computation(self) -> Computation | None:
+        return self._last_entry or next((one for one in self.computations() if one.is_entry), None)
+
     def _entry(self, lines: re.Pattern[str]) -> Iterator[TextSite]:
         """The instructions of the entry computation; where there is one a line, those that `lines` finds."""
-        entry = self._last_entry or next((one for one in self.computations() if one.is_entry), None)
+        entry = self._entry_computation
         if entry is None:
             return
         if entry.end < 0:

@@ -105,13 +105,17 @@ def string_end(source: Source, at: int) -> int:
 
 
 def value_end(source: Source, at: int) -> int:
-    """The offset past the value of an attribute: words, numbers, strings and groups that touch each other.
+    """The offset past the value of an attribute: words, numbers, strings and groups.
+
+    They touch each other, but for groups: `replica_groups=mesh['a'=2] {'a'}`.
 
     Raises:
         ParseError: There is none, or a string or bracket in it is never closed.
 
     >>> value_end(Source("calls=f, replica_groups=[2,4]<=[8], x"), 24)
     34
+    >>> value_end(Source("replica_groups=mesh['a'=2] {'a'}, x"), 15)
+    32
     """
     text, end = source.text, at
     while True:
@@ -127,6 +131,8 @@ def value_end(source: Source, at: int) -> int:
             end += 1
         elif end == at:
             raise error(source, at, f"expected a value, found {shown(text, at)}")
+        elif text.startswith(("(", "[", "{"), group := skip_trivia(text, end)):
+            end = group_end(source, group)
         else:
             return end
 

@@ -88,6 +88,8 @@ class MlirProgram:
         """The name of the module; empty if it has none."""
         return next((o.symbol or "" for o in self.tree.operations if o.full_name == "builtin.module"), "")
 
+    is_partitioned = False  # XLA partitions HLO
+
     @property
     def num_partitions(self) -> int | None:
         """The `mhlo.num_partitions` of the module."""

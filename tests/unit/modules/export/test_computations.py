@@ -66,6 +66,16 @@ def test_random_computations(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
     expect_same(random_computations(seed), monkeypatch)
 
 
+@pytest.mark.parametrize("name", ['"a.b"(%b0) <{c = 1 : i64}>', '"a.b"(%b0) ({\n    a.return\n    })'])
+def test_locations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = layer(0).replace("    sdy.return", f"    %d = {name} : ({LOCAL}) -> {LOCAL}\n    sdy.return")
+    text = program([plain.replace(f"-> {LOCAL}\n", f"-> {LOCAL} loc(#loc3)\n")]) + "#loc3 = loc(unknown)\n"
+    assert text.count("loc(#loc3)") == 1
+    expect_same(text, monkeypatch)
+    bare = export_module(text).text.replace(" loc(#loc3)", "").replace("#loc3 = loc(unknown)\n", "")
+    assert bare == export_module(program([plain])).text
+
+
 def test_thousands_are_quick() -> None:
     text = program([layer(k) for k in range(2000)])
     start = time.process_time()
