@@ -34,7 +34,7 @@ def export_named(sharding: TensorShardingAttr, mesh: MeshAttr, manual: Iterable[
     manual_axes = sorted([AxisRef(index[ref.name]) for ref in manual], key=lambda axis: axis.mesh_axis_index)
     if mesh.axes and len(manual_axes) == len(mesh.axes):
         return HloSharding.named(NamedSharding(named_mesh, manual_axes=manual_axes))
-    if not mesh.axes:
+    if mesh.is_maximal:
         return HloSharding.named(NamedSharding(named_mesh))
     try:
         named = NamedSharding(
