@@ -10,7 +10,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ConversionError
 from sdybridge.modules.carriers import (
     ALLOWED_DIRECTION,
     HAS_UNREDUCED_AXES,
@@ -21,7 +20,7 @@ from sdybridge.modules.carriers import (
     Quoting,
     write_carrier,
 )
-from sdybridge.modules.mlir.attributes import Aliases, expanded, quote
+from sdybridge.modules.mlir.attributes import Aliases, alias_starts, expanded, quote
 from sdybridge.modules.mlir.carrier_calls import DIRECTIONS
 from sdybridge.modules.mlir.dictionary import read_array
 from sdybridge.modules.mlir.frontend_attributes import (
@@ -34,7 +33,7 @@ from sdybridge.modules.mlir.lexer import TRIVIA, parse_error, skip_trivia
 from sdybridge.modules.mlir.meshes import find_meshes, own_meshes
 from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.result_shardings import operands_of
-from sdybridge.modules.splice import splice
+from sdybridge.modules.splice import location_end, splice
 from sdybridge.sdy import TensorShardingAttr, TensorShardingPerValueAttr, parse_prefix
 from sdybridge.source import Span
 from sdybridge.target import Target
@@ -86,7 +85,6 @@ def add_carriers(source: Source, target: Target) -> CarriersExport:
 
     Raises:
         ParseError: The program is malformed.
-        ConversionError: The program has no place for its meshes.
 
     Source: `sdy_round_trip` in xla's `service/spmd/shardy`.
     """
@@ -120,24 +118,31 @@ class _Carriers:
             own = own_meshes(meshes, [o for block in module.regions[0].blocks for o in block.operations])
             if own:
                 yield self._kept_meshes(module, own)
-        for operation in tree.operations:
-            if operation.full_name == "sdy.mesh":
-                raise ConversionError(
-                    "the program has no module, and so no place for carriers of its meshes",
-                    source=self.source,
-                    span=operation.span,
-                    help="write `module {` before it and `}` behind it",
-                )
+        own = own_meshes(meshes, tree.operations)
+        if own:
+            yield from self._new_module(tree.operations, own)
         for operation in tree.walk():
             yield from self._operation(operation)
+
+    def _new_module(self, operations: Sequence[Operation], meshes: Mapping[str, object]) -> Iterator[Edit]:
+        """The module that MLIR puts around a program without one; it keeps the meshes."""
+        text = self.text
+        start, end = operations[0].start, location_end(text, operations[-1].end)
+        aliases = [at for at in alias_starts(text) if start < at < end]  # they stand before a module only
+        marks = sorted([*aliases, *(operation.start for operation in operations), end])
+        moved = [(at, marks[marks.index(at) + 1]) for at in aliases]
+        before = "".join(f"{text[first:last].rstrip()}\n" for first, last in moved)
+        dictionary = f"{{{FRONTEND_ATTRIBUTES} = {{{MESHES} = {_text_of(meshes)}}}}}"
+        yield (start, start, f"{before}module attributes {dictionary} {{\n")
+        yield from [(first, last, "") for first, last in moved]
+        yield (end, end, "\n}")
 
     def _kept_meshes(self, module: Operation, meshes: Mapping[str, object]) -> Edit:
         """The frontend attribute of a module that keeps its meshes."""
         text = self.text
-        value = write_carrier(MESHES, dict(meshes), Quoting.MLIR)  # type: ignore[arg-type]  # they are meshes
         if module.dictionaries:
-            return self._kept(module.dictionaries[0], {MESHES: value})[0]
-        dictionary = f"{{{FRONTEND_ATTRIBUTES} = {{{MESHES} = {value}}}}}"
+            return self._kept(module.dictionaries[0], {MESHES: _text_of(meshes)})[0]
+        dictionary = f"{{{FRONTEND_ATTRIBUTES} = {{{MESHES} = {_text_of(meshes)}}}}}"
         if module.is_generic:
             end = module.regions[-1].end
             end = skip_trivia(text, end) + 1  # the parenthesis
@@ -325,3 +330,8 @@ class _Carriers:
 
     def _at(self, span: Span) -> str:
         return self.text[span.start : span.end]
+
+
+def _text_of(meshes: Mapping[str, object]) -> str:
+    """The string that keeps these meshes."""
+    return write_carrier(MESHES, dict(meshes), Quoting.MLIR)  # type: ignore[arg-type]  # they are meshes

@@ -83,6 +83,16 @@ def type_alias_spans(text: str) -> dict[str, Span]:
     }
 
 
+def alias_starts(text: str) -> list[int]:
+    r"""Where the definitions of attribute and type aliases start.
+
+    >>> alias_starts("!t = i32\n#a = 1 : i64")
+    [0, 9]
+    """
+    patterns = (_DEFINITION, _TYPE_DEFINITION)
+    return sorted(hit.start() for pattern in patterns for hit in _definitions(pattern, text))
+
+
 def _definitions(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """The definitions of aliases outside strings and comments."""
     code = 0

@@ -87,7 +87,6 @@ def test_hlo_shardings_without_a_carrier_are_counted() -> None:
 
 # A program that export with carriers rejects, what stands where it does so, and why.
 REJECTED = [
-    ('sdy.mesh @mesh = <["x"=2]>\n', "sdy.mesh @mesh = ", "no module"),
     (SDY.replace('"y"}, {?}]> : ', '"z"}, {?}]> : '), '"z"}, {?}]> : ', 'no axis named "z"'),
     (SDY.replace("p1, {?}]>}, %b", "p1, ]>}, %b"), "]>}, %b", "expected a dimension sharding after ','"),
     (SDY.replace("@mesh, [{}, ", "@other, [{}, "), "@other, [{}, ", "unknown mesh @other"),
