@@ -130,6 +130,13 @@ def test_errors_of_export_name_the_place(shardings: list[str], said: str) -> Non
     assert caught.value.location.startswith("m.hlo:4:")
 
 
+def test_halves_of_a_result_have_the_sharding_of_the_whole() -> None:
+    call = 'r = (u32[8,4], u32[8,4]) custom-call(t), custom_call_target="xla.sdy.FuncResultSharding", '
+    text = module("t = (u32[8,4], u32[8,4]) parameter(0)", call + listed('[{"x"}, {}]'), header=HEADER + MESHES)
+    half = ROWS.removeprefix("sharding=")
+    assert f"{call}sharding={{{half}, {half}}}" in export_module(text).text
+
+
 def test_a_mesh_that_the_module_lost() -> None:
     """C12: the error names the instruction and the mesh, and says how to supply it."""
     text = module(f"Arg_0 = f64[8,3] parameter(0), frontend_attributes={{{CARRIER}}}")

@@ -98,6 +98,8 @@ class HloExport:
         if index is not None and len(listed) > 1 and len(ranks) == 1 and index < len(listed):
             shardings = {index: listed[index]}  # XLA repeats the list of the operation at each of its results
         else:
+            if len(listed) == 1 and site.target == "xla.sdy.FuncResultSharding":
+                listed = [*listed] * len(ranks)  # halves of numbers of 64 bits, one sharding for both
             shardings = dict(enumerate(listed))
         self._check_count(site, carrier, len(shardings), len(ranks))
         leaves = []

@@ -24,6 +24,7 @@ from sdybridge.modules.import_.carried_shardings import (
 )
 from sdybridge.modules.import_.carrier_edits import CarrierEdits
 from sdybridge.modules.import_.mesh_declarations import opening
+from sdybridge.modules.import_.split_results import SplitResults
 from sdybridge.modules.mlir.carrier_calls import DIRECTIONS, target_of
 from sdybridge.modules.mlir.frontend_attributes import (
     Attributes,
@@ -137,6 +138,7 @@ class _Import:
         self.edits = CarrierEdits(source, self.shardings)
         self.meshes: dict[str, MeshAttr] = {}
         self._tuples: dict[str, Carrier] = {}  # what the module keeps for all arguments, or all results
+        self._halves = SplitResults(self.tree.aliases, self.shardings, self.edits)
 
     def module(
         self, module: Operation | None, operations: list[Operation]
@@ -197,7 +199,10 @@ class _Import:
                 continue
             if name.endswith(".func"):
                 functions.append((operation, []))
+                self._halves.enter(operation)
                 self._values(operation, "arg_attrs", {})
+            elif self._halves.combined(operation):
+                pass
             elif operation.dictionaries and (call := self._operation(operation)) and functions:
                 functions[-1][1].append(call)
             stack += reversed(bodies)
@@ -278,6 +283,10 @@ class _Import:
             return None
         carrier = attributes.carrier(self.source, SHARDING)
         is_on_one = target in _ON_ONE and len(operation.operands) == 1
+        if target == "xla.sdy.FuncResultSharding" and carrier and operation.results:
+            halves = self._halves.call(operation, attributes, carrier)
+            if halves:
+                return halves
         if target == "xla.sdy.FuncResultSharding" and carrier and is_on_one and operation.results:
             shardings = self._of_operation(operation, carrier)
             return ResultCall(operation, attributes, carrier, shardings[0]) if shardings else None

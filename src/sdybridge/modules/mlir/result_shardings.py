@@ -14,7 +14,7 @@ from sdybridge.sdy import DimensionShardingAttr, TensorShardingAttr
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.mlir.frontend_attributes import Attributes
@@ -33,12 +33,14 @@ class ResultCall:
         attributes: Its dictionary.
         carrier: What it carries.
         sharding: The value of that.
+        combined: What combines its results, if they are the halves of numbers of 64 bits.
     """
 
     operation: Operation
     attributes: Attributes
     carrier: Carrier
     sharding: TensorShardingAttr
+    combined: Operation | None = None
 
     @property
     def opened(self) -> str:
@@ -59,6 +61,8 @@ class ResultShardings:
 
     A call whose value is only returned goes, and the function's result has the sharding. A call whose value
     has other users, too, as after inlining, stays for them: as a constraint that says no more than it must.
+    A call on halves of numbers goes, and a call that nobody uses, as of tensors without elements: its operand
+    is returned then.
 
     Attributes:
         carried: The calls whose values are returned, by the number of the result.
@@ -75,17 +79,34 @@ class ResultShardings:
         self.edits: list[Edit] = []
         if not calls or not function.regions:
             return
-        by_name = {call.operation.results[0][0]: call for call in calls if call.operation.results}
+        whole = [call for call in calls if call.operation.results and not call.combined]
+        by_name = {call.operation.results[0][0]: call for call in whole}
+        combined = {call.combined.results[0][0]: call for call in calls if call.combined}
         returned: dict[str, list[Span]] = defaultdict(list)
-        for block in function.regions[0].blocks:
-            last = block.operations[-1] if block.operations else None
-            if last is None or last.full_name != "func.return":
-                continue
+        plain: dict[str, list[int]] = defaultdict(list)  # other operands of returns
+        for last in _returns(function):
             for index, (name, span) in enumerate(operands_of(text, last)):
-                call = by_name.get(name)
-                if call:
+                if name in by_name:
                     returned[name].append(span)
-                    self._carry(index, call)
+                    self._carry(index, by_name[name])
+                elif name in combined:
+                    self._carry(index, combined[name])
+                else:
+                    plain[name].append(index)
+        self.edits += _passed_on(text, function, [call.operation for call in combined.values()])
+        for argument in function.arguments:
+            plain.pop(argument.name or "", None)
+        self._settle(text, function, by_name, returned, plain)
+
+    def _settle(
+        self,
+        text: str,
+        function: Operation,
+        by_name: dict[str, ResultCall],
+        returned: Mapping[str, list[Span]],
+        plain: Mapping[str, list[int]],
+    ) -> None:
+        """Remove the calls, or make constraints of them."""
         copies = _copies(function, by_name)
         region = function.regions[0]
         uses = _count(text, Span(region.start, region.end), {*by_name, *copies})
@@ -94,12 +115,15 @@ class ResultShardings:
             if uses[name] == 1:  # its definition
                 unused[copy.operands[0]].append(copy)
         for name, call in by_name.items():
-            others = uses[name] - 1 - len(returned[name]) - len(unused[name])
+            returns = returned.get(name, [])
+            others = uses[name] - 1 - len(returns) - len(unused[name])
             if others > 0:
                 self.constraints.append(call)
                 continue
             operand = call.operation.operands[0]
-            self.edits += [(span.start, span.end, operand) for span in returned[name]]
+            if uses[name] == 1:
+                self.carried.update(dict.fromkeys(plain.get(operand, ()), call))
+            self.edits += [(span.start, span.end, operand) for span in returns]
             for operation in (call.operation, *unused[name]):
                 self.edits.append((*statement(text, operation.start, operation.end), ""))
 
@@ -114,6 +138,25 @@ class ResultShardings:
                     notes=[f"the other one is {before.sharding.stripped}"],
                 )
             )
+
+
+def _returns(function: Operation) -> Iterator[Operation]:
+    for block in function.regions[0].blocks:
+        if block.operations and block.operations[-1].full_name == "func.return":
+            yield block.operations[-1]
+
+
+def _passed_on(text: str, function: Operation, calls: list[Operation]) -> Iterator[Edit]:
+    """The edits by which the operands of calls take the place of their results."""
+    operands = {call.results[0][0]: call.operands for call in calls}
+    gone = {call.start for call in calls}
+    for found in _VALUE.finditer(text, function.regions[0].start, function.regions[0].end):
+        if found[1] in operands and found.start() not in gone:
+            index = int(found[2][1:]) if found[2] else 0
+            if index < len(operands[found[1]]):
+                yield (*found.span(), operands[found[1]][index])
+    for call in calls:
+        yield (*statement(text, call.start, call.end), "")
 
 
 def _copies(function: Operation, by_name: dict[str, ResultCall]) -> dict[str, Operation]:
