@@ -132,7 +132,8 @@ def test_errors_of_export_name_the_place(shardings: list[str], said: str) -> Non
 
 def test_halves_of_a_result_have_the_sharding_of_the_whole() -> None:
     call = 'r = (u32[8,4], u32[8,4]) custom-call(t), custom_call_target="xla.sdy.FuncResultSharding", '
-    text = module("t = (u32[8,4], u32[8,4]) parameter(0)", call + listed('[{"x"}, {}]'), header=HEADER + MESHES)
+    result = call + listed('[{"x"}, {}]')
+    text = module("t = (u32[8,4], u32[8,4]) parameter(0)", result, header=HEADER + MESHES)
     half = ROWS.removeprefix("sharding=")
     assert f"{call}sharding={{{half}, {half}}}" in export_module(text).text
 
