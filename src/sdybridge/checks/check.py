@@ -12,7 +12,7 @@ from sdybridge.checks.finding import Finding
 from sdybridge.checks.hlo import Proto, Text
 from sdybridge.checks.mlir import MlirText
 from sdybridge.checks.program import LARGE, Options, Problem
-from sdybridge.checks.reduced import is_clean
+from sdybridge.checks.reduced import quick_problems
 from sdybridge.checks.rules import CHECKS
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.programs import is_hlo_text, is_proto, text_of
@@ -20,9 +20,10 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from sdybridge.checks.program import Program
+    from sdybridge.modules.mlir.condensed import Condensed
 
 _FAMILIES = (validity, partitioner, manual, layout, losses)
 _CODE = re.compile(r"SB\d{0,3}", re.IGNORECASE)
@@ -36,6 +37,7 @@ def check_module(
     ignore: Iterable[str] = (),
     replicated_bytes: int = LARGE,
     target: Target = Target.CURRENT,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Finding]:
     """Everything that is wrong or doubtful about the shardings of a program, in the order of the text.
 
@@ -47,6 +49,7 @@ def check_module(
         ignore: Codes or their beginnings of rules not to check.
         replicated_bytes: From how many bytes on a replicated tensor counts as large.
         target: Whose grammar and conventions to follow.
+        progress: Called now and then with the number of characters (or, of a proto, bytes) that are read.
 
     Raises:
         ValueError: A code in `select` or `ignore` is that of no rule.
@@ -61,18 +64,37 @@ def check_module(
         help: give it 1 dimension before those of replicas and subgroups
     """
     codes = selected(select, ignore)
-    options = Options(Target(target), replicated_bytes)
+    options = Options(Target(target), replicated_bytes, progress)
     if not isinstance(program, str | bytes):
         raise TypeError(f"expected a program's text or bytes, not a {type(program).__name__}")
     if isinstance(program, bytes) and not is_proto(program):
         program = text_of(program)
     source = Source("" if isinstance(program, bytes) else program, name)
     if isinstance(program, str) and not is_hlo_text(program):
-        clean = is_clean(source, lambda reduced: _problems(MlirText(reduced, options), codes))
-        if clean:
-            return []
+        return _check_mlir(source, options, codes)
+    return _check_whole(program, source, options, codes)
+
+
+def check_condensed(condensed: Condensed, *, target: Target = Target.CURRENT) -> list[Finding]:
+    """What `check_module` finds in the MLIR program that a condensed text stands for."""
+    return _check_mlir(condensed.whole, Options(Target(target)), selected((), ()), condensed)
+
+
+def _check_mlir(
+    source: Source, options: Options, codes: Collection[str], condensed: Condensed | None = None
+) -> list[Finding]:
+    silent = dataclasses.replace(options, progress=None)
+    quick = quick_problems(
+        source, lambda shorter: _problems(MlirText(shorter, silent), codes), condensed, options.progress
+    )
+    return _check_whole(source.text, source, options, codes) if quick is None else _in_order(source, quick)
+
+
+def _check_whole(
+    program: str | bytes, source: Source, options: Options, codes: Collection[str]
+) -> list[Finding]:
     try:
-        problems = _problems(open_program(program, name, options), codes)
+        problems = _problems(open_program(program, source.name, options), codes)
     except SdyBridgeError as error:
         return [unreadable(error, source)] if "SB100" in codes else []
     return _in_order(source, problems)

@@ -40,7 +40,7 @@ class Hlo(Program):
         self.source = source
         self.options = options
         self.errors: list[SdyBridgeError] = []
-        view = HloAnnotations(program, options.target, errors=self.errors)
+        view = HloAnnotations(program, options.target, errors=self.errors, progress=options.progress)
         self._program = program
         self.meshes = view.meshes
         self.annotations = tuple(view.annotations())

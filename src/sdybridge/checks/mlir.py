@@ -41,7 +41,7 @@ class MlirText(Program):
     def __init__(self, source: Source, options: Options) -> None:
         self.source = source
         self.options = options
-        self.tree = parse_operations(source)
+        self.tree = parse_operations(source, progress=options.progress)
         self.errors = verify_operations(self.tree, options.target)
         self._checker = Checker(self.tree, options.target)
         others: list[tuple[str, SdyBridgeError]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,12 +11,12 @@ from sdybridge.modules.annotations import SDY
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.annotations import Annotation
     from sdybridge.sdy import MeshAttr
-    from sdybridge.source import Source, Span
+    from sdybridge.source import Lines, Source, Span
 
 
 LARGE = 256 << 20
@@ -29,10 +30,12 @@ class Options:
     Attributes:
         target: Whose grammar and conventions to follow.
         replicated_bytes: From how many bytes on a replicated tensor counts as large.
+        progress: Called now and then with the number of characters, or bytes, that are read.
     """
 
     target: Target = Target.CURRENT
     replicated_bytes: int = LARGE
+    progress: Callable[[int], None] | None = None
 
 
 class Place(NamedTuple):
@@ -152,7 +155,11 @@ class Program(abc.ABC):
     def line(self, annotation: Annotation) -> str:
         """In words where a sharding stands, for notes."""
         span, where = self.place(annotation)
-        return f"line {self.source.location(span.start)[0]}" if span else where
+        return f"line {self._lines.location(span.start)[0]}" if span else where
+
+    @functools.cached_property
+    def _lines(self) -> Lines | Source:
+        return self.source.lines()
 
     @property
     def has_shardy(self) -> bool:

@@ -1,27 +1,30 @@
-"""A quick answer for clean programs: one that says the same about shardings in much less text.
+"""A quick answer for large programs, from a text that says the same about shardings and is much shorter.
 
-A program of megabytes has thousands of lines with shardings, and few different ones once the names of values
-are left out. All rules look at one such line and at what is around it: the module, the function, the manual
-computation. So a text with each different line once, and without the lines that carry no sharding, is clean
-only if the program is. If it is not, the program itself is read, for all findings and their places.
+All rules look at one line with a sharding and at what is around it: the module, the function. So a text with
+each different line once has problems only if the program has. Lines that have some are then read wherever
+they repeat, for all problems and their places.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
+from sdybridge.checks.program import Place
 from sdybridge.errors import SdyBridgeError
-from sdybridge.source import Source
+from sdybridge.modules.mlir.condensed import SIGNATURE, UnclearError, condense
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-_SHORT = 1 << 16  # characters up to which a program is read as it is
-_LONG_LINE = 4096
-_VALUE = re.compile(r"%[\w$.\-]+(?:#\d+)?")
+    from sdybridge.checks.program import Problem
+    from sdybridge.modules.mlir.condensed import Condensed
+    from sdybridge.source import Source
+
 _SDY = re.compile(r"sdy\.(\w+)")
-_INDIVIDUAL = re.compile(r'^[\w$.\-]+:|(?:aliasing_output|result_info) = (?:\d+|"[^"]*")')
+_RETURNED = re.compile(r"^[ \t]*(?:func\.)?return (%[^\n:]*)", re.MULTILINE)
+_VALUE = re.compile(r"%[\w$.\-]+")
 _CONTEXT_FREE = frozenset(
     (
         "mesh", "sharding", "sharding_per_value", "sharding_constraint", "reshard", "sharding_rule",
@@ -30,85 +33,64 @@ _CONTEXT_FREE = frozenset(
 )  # fmt: skip
 """The names after `sdy.` whose rules need no other operation."""
 
-_GOES_ON = ("{", "[", "(", "<", ":", ",", "->", "\t", "loc(", "dense")
-"""What a line starts with that goes on with the operation of the line before."""
+_ABOUT_ALL = ("SB202", "SB203", "SB5")
+"""The codes, or their beginnings, of problems that count or list shardings of the whole program."""
 
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 
 
-def is_clean(source: Source, problems: Callable[[Source], Sequence[object]]) -> bool:
-    """Whether a quick look shows that an MLIR program has no problems; False says nothing.
+def quick_problems(
+    source: Source,
+    problems: Callable[[Source], Sequence[Problem]],
+    first: Condensed | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Problem] | None:
+    """All problems of an MLIR program, if a shorter text tells them; otherwise None.
 
     Args:
         source: The program.
         problems: What is wrong with a smaller program.
+        first: The shorter text, if it is made already.
+        progress: Called now and then with the number of characters that are done.
     """
     text = source.text
-    if len(text) < _SHORT or "manual" in text or "/*" in text or "\\" in text:
-        return False
-    if any(text.count(opening) != text.count(closing) for opening, closing in _BRACKETS):
-        return False
+    if "manual" in text or any(text.count(opening) != text.count(closing) for opening, closing in _BRACKETS):
+        return None
+    names: set[str] = set()
+    if "mhlo.sharding" in text:  # results are matched with what is returned
+        names.update(*(_VALUE.findall(returned) for returned in _RETURNED.findall(text)))
+    keep: set[str] | None = {SIGNATURE} if names else set()
     try:
-        reduced = "\n".join(_lines(text))
-        if set(_SDY.findall(reduced)) - _CONTEXT_FREE:
-            return False
-        return not problems(Source(reduced, source.name))
-    except (_UnclearError, SdyBridgeError):
-        return False
+        while True:
+            reduced = first if first and not (keep or names) else None
+            reduced = reduced or condense(source, keep=keep, names=names, progress=progress)
+            if set(_SDY.findall(reduced.source.text)) - _CONTEXT_FREE:
+                return None
+            found = problems(reduced.source)
+            if any(one.place.span is None or "was opened at" in "".join(one.notes) for one in found):
+                return None
+            if keep is None:
+                break
+            if any(one.code.startswith(_ABOUT_ALL) for one in found):
+                keep = None
+                continue
+            more = _repeated(reduced, found)
+            if not more:
+                break
+            keep |= more
+    except (UnclearError, SdyBridgeError):
+        return None
+    return [_in_whole(reduced, one) for one in found]
 
 
-class _UnclearError(Exception):
-    """An operation with a sharding takes more than a line."""
+def _repeated(reduced: Condensed, found: Sequence[Problem]) -> set[str]:
+    """The forms of the lines with problems that stand elsewhere, too."""
+    pieces = {reduced.piece(one.place.span.start) for one in found if one.place.span}
+    forms = {piece: reduced.forms[piece] for piece in pieces if piece in reduced.forms}
+    return {form for piece, form in forms.items() if piece in reduced.repeats or form == SIGNATURE}
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The lines that open and close regions, and of those with shardings each different one once.
-
-    Raises:
-        _UnclearError: An operation with a sharding takes more than a line.
-    """
-    seen: set[str] = set()
-    starts = ("}", "^", "!", "return", "func.return") if "mhlo.sharding" in text else ("}", "^", "!")
-    before = ""
-    is_sharded = False  # the line before
-    for line in text.split("\n"):
-        inside = line.lstrip(" ")
-        was_sharded = is_sharded
-        is_sharded = "sdy" in line or "harding" in line or "SPMD" in line
-        if (is_sharded or was_sharded) and inside.startswith(_GOES_ON):
-            raise _UnclearError
-        if line.endswith("{"):
-            if "module" in line:  # another module has other meshes
-                seen.clear()
-            yield before  # a `while` stands on the line before its regions
-            yield _short_signature(line) if len(line) > _LONG_LINE else line
-            before = ""
-        elif inside.startswith(starts):
-            yield line
-            before = ""
-        elif is_sharded:
-            head, brace, tail = line.partition("{")  # values stand before the attributes, as a rule
-            form = _VALUE.sub("%", line) if "%" in tail else _VALUE.sub("%", head) + brace + tail
-            before = line
-            if form not in seen or "sdy.mesh" in line:  # two meshes of one name are an error
-                seen.add(form)
-                yield line
-                before = ""
-        else:
-            before = line
-
-
-def _short_signature(line: str) -> str:
-    """The signature of a function, with each different argument and result once."""
-    arguments, arrow, results = line.partition(") -> (")
-    if not line.lstrip().startswith("func.func") or "mhlo.sharding" in line:
-        return line  # the generic form has lists; of HLO shardings, results are matched with what is returned
-    return _different(arguments, ", %") + arrow + _different(results, ", tensor<")
-
-
-def _different(text: str, separator: str) -> str:
-    """The parts between separators, each different one once: their names and numbers do not count."""
-    first: dict[str, str] = {}
-    for part in text.split(separator):
-        first.setdefault(_INDIVIDUAL.sub("", part), part)
-    return separator.join(first.values())
+def _in_whole(reduced: Condensed, one: Problem) -> Problem:
+    """A problem of the shorter text, where it stands in the program."""
+    span = one.place.span
+    return dataclasses.replace(one, place=Place(span and reduced.span(span), one.place.where))

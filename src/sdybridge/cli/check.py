@@ -14,7 +14,7 @@ from sdybridge.cli.check_report import report
 from sdybridge.cli.options import Names, target_option
 from sdybridge.cli.rule_page import rule_page, without_links
 from sdybridge.cli.tables import aligned, terminal_width
-from sdybridge.cli.terminal import check_standard_input, read_program
+from sdybridge.cli.terminal import ProgressBar, check_standard_input, read_program
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
 
@@ -132,14 +132,16 @@ def command(
         except SdyBridgeError as error:
             found[file] = [unreadable(error, Source("", file))]
             continue
-        found[program.source.name] = check_module(
-            program.data,
-            name=program.source.name,
-            select=select,
-            ignore=ignore,
-            replicated_bytes=replicated_bytes,
-            target=target,
-        )
+        with ProgressBar(f"check {program.source.name}", len(program.data)) as bar:
+            found[program.source.name] = check_module(
+                program.data,
+                name=program.source.name,
+                select=select,
+                ignore=ignore,
+                replicated_bytes=replicated_bytes,
+                target=target,
+                progress=bar.update,
+            )
     findings = [one for several in found.values() for one in several]
     if form == "human":
         click.echo("\n".join(report(found, sys.maxsize if show_all else _FEW)))

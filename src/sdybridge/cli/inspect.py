@@ -11,10 +11,10 @@ import click
 from sdybridge.cli.options import target_option
 from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned, terminal_width
-from sdybridge.cli.terminal import check_standard_input, read_program, show_error
+from sdybridge.cli.terminal import ProgressBar, check_standard_input, read_program, show_error
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.element_types import size_text
-from sdybridge.modules.inspection import inspect_module, local_bytes, sharding_text
+from sdybridge.modules.inspection import inspect_module, local_bytes, sharding_text, total_bytes
 from sdybridge.source import Lines
 
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def command(files: tuple[str, ...], target: Target, *, show_all: bool, in_json: 
     for file in files:
         try:
             program = read_program(file)
-            found = inspect_module(program.data, name=program.source.name, target=target)
+            with ProgressBar(f"inspect {program.source.name}", len(program.data)) as bar:
+                found = inspect_module(
+                    program.data, name=program.source.name, target=target, progress=bar.update
+                )
         except SdyBridgeError as error:
             show_error(error)
             failed = True
@@ -106,7 +109,7 @@ def _describe(found: Inspection, places: _Places, most: int) -> list[str]:
     uses = [_use_row(use, places) for use in found.shardings]
     lines += _table("Distinct shardings", uses, most, header=_USE_HEADER, right=[0, 2, 4], crop=1)
     for title, values in (("Inputs", found.inputs), ("Outputs", found.outputs)):
-        total = size_text(sum(local_bytes(value) or 0 for value in values))
+        total = size_text(total_bytes(values))
         title = f"{title}: {plural(len(values), 'value')}, {total} per device"
         rows = [_value_row(value) for value in values]
         lines += _table(title, rows, most, header=_VALUE_HEADER, right=[3], crop=4)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.options import target_option
-from sdybridge.cli.terminal import read_program, write_program
+from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.view.report import render_report
 
 if TYPE_CHECKING:
@@ -36,5 +36,8 @@ def command(file: str, output: str | None, target: Target, *, check: bool) -> No
       sdybridge export step.mlir | sdybridge report - -o exported.html
     """  # noqa: D301  (click reads the escape)
     program = read_program(file)
-    page = render_report(program.data, name=program.source.name, target=target, check=check)
+    with ProgressBar(f"report {program.source.name}", len(program.data)) as bar:
+        page = render_report(
+            program.data, name=program.source.name, target=target, check=check, progress=bar.update
+        )
     write_program(output, page)

@@ -15,7 +15,7 @@ from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAt
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.carriers import Carrier
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sdybridge.modules.shapes import TensorShape
 
     Shardings = tuple[TensorShardingAttr | HloSharding, ...]
+
+
+_REPORT_EVERY = 1 << 20  # characters or bytes between two progress reports
 
 
 class HloAnnotations:
@@ -45,6 +48,7 @@ class HloAnnotations:
         target: Target = Target.CURRENT,
         *,
         errors: list[SdyBridgeError] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         """Reads nothing yet.
 
@@ -53,8 +57,10 @@ class HloAnnotations:
             target: Whose grammar to follow for Shardy's attributes.
             errors: Where to put the errors about single shardings, which are then passed over; None raises
                 the first one.
+            progress: Called now and then with the number of characters, or bytes, that are read.
         """
         self.program = program
+        self._progress = progress
         self._target = target
         self._errors = errors
         self._carried: dict[str, Shardings] = {}  # each distinct text is read once
@@ -96,9 +102,22 @@ class HloAnnotations:
             ProtoError: As `ParseError`.
             VerificationError: A sharding does not fit the shape that it is on.
         """
-        for site in self.program.sites():
+        for site in self._sites():
             with self._errors_kept():
                 yield from self._of_site(site)
+
+    def _sites(self) -> Iterator[HloSite]:
+        """The places with shardings, with a report now and then."""
+        progress = self._progress
+        if progress is None:
+            yield from self.program.sites()
+            return
+        report_at = _REPORT_EVERY
+        for site in self.program.sites():
+            if site.offset >= report_at:
+                progress(site.offset)
+                report_at = site.offset + _REPORT_EVERY
+            yield site
 
     def tallies(self) -> Iterator[tuple[Annotation, int]]:
         """One annotation for all that differ in their names only, and how many these are.
@@ -109,7 +128,7 @@ class HloAnnotations:
         first: dict[tuple[object, ...], HloSite] = {}
         counts: Counter[tuple[object, ...]] = Counter()
         with self._errors_kept():
-            for site in self.program.sites():
+            for site in self._sites() if self._progress else self.program.sites():
                 key = site.key or self._exact_key(site)
                 counts[key] += 1
                 if key not in first:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from sdybridge.modules.element_types import byte_size
 from sdybridge.modules.hlo_annotations import HloAnnotations
-from sdybridge.modules.mlir.annotations import MlirProgram
+from sdybridge.modules.mlir.condensed_annotations import read_mlir
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.sdy import TensorShardingAttr
 from sdybridge.source import Source
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.annotations import Annotation
@@ -97,7 +97,11 @@ class Inspection:
 
 
 def read_annotated(
-    data: str | bytes, *, name: str = "<string>", target: Target = Target.CURRENT
+    data: str | bytes,
+    *,
+    name: str = "<string>",
+    target: Target = Target.CURRENT,
+    progress: Callable[[int], None] | None = None,
 ) -> AnnotatedProgram:
     """The program that `data` holds: MLIR text, HLO text, or an HLO proto.
 
@@ -106,12 +110,16 @@ def read_annotated(
     """
     hlo = read_hlo(data, name)
     if hlo is not None:
-        return HloAnnotations(hlo, target)
-    return MlirProgram(Source(text_of(data), name), target)
+        return HloAnnotations(hlo, target, progress=progress)
+    return read_mlir(Source(text_of(data), name), target, progress=progress)
 
 
 def inspect_module(
-    data: str | bytes, *, name: str = "<string>", target: Target = Target.CURRENT
+    data: str | bytes,
+    *,
+    name: str = "<string>",
+    target: Target = Target.CURRENT,
+    progress: Callable[[int], None] | None = None,
 ) -> Inspection:
     """Count what a program holds: meshes, distinct shardings, inputs and outputs with their local shapes.
 
@@ -119,6 +127,7 @@ def inspect_module(
         data: MLIR text, HLO text, or the bytes of an HLO proto.
         name: What error messages call it.
         target: Whose grammar to follow.
+        progress: Called now and then with the number of characters (or, of a proto, bytes) that are read.
 
     Raises:
         SdyBridgeError: It is no program, or a sharding in it is malformed; the error is located.
@@ -133,7 +142,9 @@ def inspect_module(
         >>> [(use.text, use.count, use.devices, use.bytes_per_device) for use in found.shardings]
         [('{devices=[2,1]<=[2]}', 1, 2, 128)]
     """
-    return named(name, lambda: inspect_program(read_annotated(data, name=name, target=target)))
+    return named(
+        name, lambda: inspect_program(read_annotated(data, name=name, target=target, progress=progress))
+    )
 
 
 def inspect_program(program: AnnotatedProgram) -> Inspection:
@@ -205,6 +216,19 @@ def local_bytes(one: Annotation) -> int | None:
     """What a value takes on one device; None if its shape is not known."""
     shape = one.local_shape
     return None if shape is None else byte_size(shape)
+
+
+def total_bytes(values: Iterable[Annotation]) -> int:
+    """What values take on one device together; those of which that is not known count nothing."""
+    sizes: dict[tuple[object, ...], int] = {}
+    total = 0
+    for one in values:
+        key = one.sharding, id(one.mesh), one.shape
+        size = sizes.get(key)
+        if size is None:
+            size = sizes[key] = local_bytes(one) or 0
+        total += size
+    return total
 
 
 def sharding_text(one: Annotation) -> str:

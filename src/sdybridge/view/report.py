@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import heapq
 import json
 import math
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from sdybridge.checks import check_module
+from sdybridge.checks.check import check_condensed, check_module
 from sdybridge.errors import ConversionError, SdyBridgeError
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.annotations import shard_counts
 from sdybridge.modules.element_types import size_text
-from sdybridge.modules.inspection import local_bytes, read_annotated, sharding_text
+from sdybridge.modules.inspection import local_bytes, read_annotated, sharding_text, total_bytes
+from sdybridge.modules.mlir.condensed_annotations import CondensedProgram
 from sdybridge.source import Lines
 from sdybridge.target import Target
 from sdybridge.view.drawing import drawing_of
@@ -20,8 +23,9 @@ from sdybridge.view.explainer import explain
 from sdybridge.view.explanation import Explanation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from sdybridge.checks import Finding
     from sdybridge.modules.annotations import Annotation
     from sdybridge.modules.inspection import AnnotatedProgram
     from sdybridge.sdy import MeshAttr
@@ -37,7 +41,12 @@ _GOLDEN_ANGLE = 137.5  # hues that far apart are told apart, however many there 
 
 
 def render_report(
-    data: str | bytes, *, name: str = "<string>", target: Target = Target.CURRENT, check: bool = True
+    data: str | bytes,
+    *,
+    name: str = "<string>",
+    target: Target = Target.CURRENT,
+    check: bool = True,
+    progress: Callable[[int], None] | None = None,
 ) -> str:
     """One HTML page about a program: its meshes, its values with their shardings drawn, what checks find.
 
@@ -48,6 +57,7 @@ def render_report(
         name: What the page, and error messages, call it.
         target: Whose grammar to follow.
         check: Whether to check the program, too.
+        progress: Called now and then with the number of characters (or, of a proto, bytes) that are read.
 
     Raises:
         ConversionError: Jinja2 is not installed.
@@ -59,7 +69,7 @@ def render_report(
         raise ConversionError(
             "the report is made with Jinja2, which is not installed", help="pip install 'sdybridge[report]'"
         ) from None
-    program = read_annotated(data, name=name, target=target)
+    program = read_annotated(data, name=name, target=target, progress=progress)
     lines = Lines(data) if isinstance(data, str) else None
     annotations = list(program.annotations())
     table = _Table(annotations, lines)
@@ -75,13 +85,22 @@ def render_report(
         facts=facts,
         cards=_cards(program, annotations, table),
         meshes=[_mesh(mesh_name, mesh) for mesh_name, mesh in program.meshes.items()],
-        findings=check_module(data, name=name, target=target)[:_MOST_FINDINGS] if check else None,
-        replicated=_replicated(annotations),
+        findings=_findings(data, program, name, target) if check else None,
+        replicated=_replicated(annotations, table),
         total=len(annotations),
         data=safe(_for_script({**table.as_json(), "pictures": _pictures(table, target)})),
         css=safe(_asset("report.css")),
         js=safe(_asset("report.js")),
     )
+
+
+def _findings(data: str | bytes, program: AnnotatedProgram, name: str, target: Target) -> list[Finding]:
+    """The first ones of what checks find."""
+    if isinstance(program, CondensedProgram):
+        found = check_condensed(program.condensed, target=target)
+    else:
+        found = check_module(data, name=name, target=target)
+    return found[:_MOST_FINDINGS]
 
 
 class _Table:
@@ -91,6 +110,7 @@ class _Table:
         self.values: list[tuple[str, int | str, str, str, int]] = []
         self.first: list[Annotation] = []  # of each use
         self.counts: list[int] = []
+        self.use_of: list[int] = []  # of each value
         uses: dict[tuple[object, ...], int] = {}
         for one in annotations:
             key = one.carrier, one.sharding, id(one.mesh), one.stated_shape
@@ -99,8 +119,14 @@ class _Table:
                 self.first.append(one)
                 self.counts.append(0)
             self.counts[use] += 1
+            self.use_of.append(use)
             line = lines.location(one.offset)[0] if lines else ""
             self.values.append((one.name, line, one.opcode, one.scope, use))
+
+    @functools.cached_property
+    def sizes(self) -> list[int | None]:
+        """What a value of each use takes on one device."""
+        return [local_bytes(one) for one in self.first]
 
     @property
     def most_frequent(self) -> list[int]:
@@ -112,7 +138,7 @@ class _Table:
         drawn = {use: i for i, use in enumerate(self.most_frequent[:MOST_PICTURES])}
         uses = []
         for i, one in enumerate(self.first):
-            size = local_bytes(one)
+            size = self.sizes[i]
             shape, local = str(one.shape or ""), str(one.local_shape or "")
             sort_key = -1 if size is None else size
             text = sharding_text(one)
@@ -147,7 +173,7 @@ def _cards(
         {"figure": f"{len(shardings):,}", "what": "distinct shardings"},
     ]
     for what, values in (("inputs", program.inputs()), ("outputs", program.outputs())):
-        total = sum(local_bytes(value) or 0 for value in values)
+        total = total_bytes(values) or 0
         cards.append({"figure": size_text(total), "what": f"{len(values):,} {what}, per device"})
     return cards
 
@@ -175,24 +201,22 @@ def _hue(index: int) -> int:
     return round(index * _GOLDEN_ANGLE % 360)
 
 
-def _replicated(annotations: Sequence[Annotation]) -> list[dict[str, object]]:
+def _replicated(annotations: Sequence[Annotation], table: _Table) -> list[dict[str, object]]:
     """The values that take most on each device though devices hold copies of them."""
-    rows = []
-    for i, one in enumerate(annotations):
-        size, number = local_bytes(one), copies(one)
-        if size and number and number > 1:
-            rows.append((size, -i, number))
-    rows.sort(reverse=True)
+    numbers = [copies(one) or 1 for one in table.first]
+    sizes = [size if number > 1 else None for size, number in zip(table.sizes, numbers, strict=True)]
+    sized = ((-size, i) for i, use in enumerate(table.use_of) if (size := sizes[use]))
+    largest = heapq.nsmallest(_MOST_REPLICATED, sized)
     return [
         {
-            "index": -place,
-            "name": annotations[-place].name,
-            "shape": str(annotations[-place].shape),
-            "size": size_text(size),
-            "copies": number,
-            "sharding": sharding_text(annotations[-place]),
+            "index": i,
+            "name": annotations[i].name,
+            "shape": str(annotations[i].shape),
+            "size": size_text(-size),
+            "copies": numbers[table.use_of[i]],
+            "sharding": sharding_text(annotations[i]),
         }
-        for size, place, number in rows[:_MOST_REPLICATED]
+        for size, i in largest
     ]
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.hlo_annotations import HloAnnotations
-from sdybridge.modules.mlir.annotations import MlirProgram
-from sdybridge.modules.mlir.reader import parse_operations
+from sdybridge.modules.mlir.condensed_annotations import read_mlir
 from sdybridge.modules.programs import read_hlo
 from sdybridge.source import Source, Span
 from sdybridge.view.messages import Found, find_shardings
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from sdybridge.modules.annotations import Annotation
     from sdybridge.target import Target
 
-_MANUAL_AXES = re.compile(r"manual_axes\s*=?\s*\{([^}]*)\}")
 _SHOWN = 6
 
 
@@ -31,7 +28,8 @@ def shardings_at(source: Source, line: int, target: Target) -> list[Found]:
         SdyBridgeError: There are none; the notes name the nearest lines that have some.
     """
     found = all_shardings(source, target)
-    lines = [source.location(one.span.start)[0] for one in found]
+    at_line = source.lines().location
+    lines = [at_line(one.span.start)[0] for one in found]
     here = [one for one, at in zip(found, lines, strict=True) if at == line]
     if here:
         return here
@@ -93,8 +91,7 @@ def all_shardings(source: Source, target: Target, data: bytes | None = None) -> 
     annotations = _annotations(source, target, data)
     if not annotations:
         return find_shardings(source, target)
-    manual = _manual_regions(source)
-    found = [_found(one, manual, target) for one in annotations if one.sharding is not None]
+    found = [_found(one, target) for one in annotations if one.sharding is not None]
     return found if data is not None else sorted(found, key=lambda one: one.span.start)
 
 
@@ -104,46 +101,25 @@ def _annotations(source: Source, target: Target, data: bytes | None) -> list[Ann
         program = read_hlo(source.text if data is None else data, source.name)
         if program is not None:
             return list(HloAnnotations(program, target, errors=[]).annotations())
-        return list(MlirProgram(source, target, errors=[]).annotations())
+        return list(read_mlir(source, target, errors=[]).annotations())
     except SdyBridgeError:
         if data is not None:
             raise
         return []
 
 
-def _found(one: Annotation, manual: list[tuple[Span, tuple[str, ...]]], target: Target) -> Found:
+def _found(one: Annotation, target: Target) -> Found:
     tensors: tuple[TensorType, ...] = ()
     if one.shape is not None:
         sizes = tuple([None if size < 0 else size for size in one.shape.dims])
         tensors = (TensorType(sizes, one.shape.element_type),)
-    axes = [names for span, names in manual if span.start <= one.offset < span.end]
     return Found(
         parsed=(parse(one.sharding, target=target),),
         span=Span(one.offset, one.offset + 1),
         tensors=tensors,
         name=one.name,
         mesh=one.mesh,
-        manual_axes=tuple(dict.fromkeys(name for names in axes for name in names)),
+        manual_axes=one.manual_axes,
         opcode=one.opcode,
         scope=one.scope,
     )
-
-
-def _manual_regions(source: Source) -> list[tuple[Span, tuple[str, ...]]]:
-    """The bodies of manual computations, with the axes that are manual in them."""
-    if "manual_computation" not in source.text:
-        return []
-    regions = []
-    try:
-        operations = list(parse_operations(source).walk())
-    except SdyBridgeError:
-        return []
-    for operation in operations:
-        if operation.full_name == "sdy.manual_computation" and operation.regions:
-            body = operation.regions[0]
-            end = operation.end if operation.is_generic else body.start
-            axes = _MANUAL_AXES.search(source.text, operation.start, end)
-            if axes:
-                names = tuple(re.findall(r'"([^"]*)"', axes[1]))
-                regions.append((Span(body.start, body.end), names))
-    return regions

@@ -11,10 +11,13 @@ import pytest
 from tests.unit.checks.rule_cases import CASES
 
 from sdybridge.checks import CHECKS, Severity, check_module, reduced, selected
+from sdybridge.modules.mlir import condensed
 from sdybridge.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sdybridge.checks.program import Problem
 
 ROOT = Path(__file__).parents[3]
 STEP = (ROOT / "examples" / "transformer_step.mlir").read_text(encoding="utf-8")
@@ -84,17 +87,17 @@ class TestReduced:
 
     @pytest.fixture(autouse=True)
     def of_any_length(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(reduced, "_SHORT", 0)
-        monkeypatch.setattr(reduced, "_LONG_LINE", 200)
+        monkeypatch.setattr(condensed, "SHORT", 0)
+        monkeypatch.setattr(condensed, "LONG_LINE", 200)
 
     def test_it_is_small_and_answers(self) -> None:
         seen: list[int] = []
 
-        def problems(source: Source) -> list[object]:
+        def problems(source: Source) -> list[Problem]:
             seen.append(len(source.text))
             return []
 
-        assert reduced.is_clean(Source(STEP * 1), problems)
+        assert reduced.quick_problems(Source(STEP), problems) == []
         assert seen[0] < len(STEP) / 5
 
     @pytest.mark.parametrize("code", CASES)
@@ -102,9 +105,9 @@ class TestReduced:
         """With and without the quick look, findings are the same."""
         for text in CASES[code][0] + CASES[code][1]:
             quick = check_module(text, select=["ALL"])
-            monkeypatch.setattr(reduced, "_SHORT", 1 << 40)
+            monkeypatch.setattr(condensed, "SHORT", 1 << 40)
             assert check_module(text, select=["ALL"]) == quick
-            monkeypatch.setattr(reduced, "_SHORT", 0)
+            monkeypatch.setattr(condensed, "SHORT", 0)
 
     @pytest.mark.parametrize("seed", range(20))
     def test_one_fault_among_many_lines(self, seed: int) -> None:

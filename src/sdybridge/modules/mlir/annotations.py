@@ -107,6 +107,15 @@ class MlirProgram:
             ParseError: A sharding is malformed.
             VerificationError: There is another number of shardings than of values.
         """
+        for _, one in self.by_operation():
+            yield one
+
+    def by_operation(self) -> Iterator[tuple[Operation, Annotation]]:
+        """The annotations, each with the operation that it stands on.
+
+        Raises:
+            SdyBridgeError: As `annotations`.
+        """
         manual: tuple[str, ...] = ()
         stack = [(operation, "", manual) for operation in reversed(self.tree.operations)]
         while stack:
@@ -114,13 +123,14 @@ class MlirProgram:
             self._manual_axes = manual
             if operation.full_name.endswith(".func"):
                 scope, manual, self._manual_axes = operation.symbol or "", (), ()
-                yield from self._signature(operation, scope)
+                yield from ((operation, one) for one in self._signature(operation, scope))
             elif has_parameters(operation):
                 with self._errors_kept(SDY):
-                    yield from self._parameters(operation, scope)
-                    manual += self._bound_by(operation)
+                    yield from ((operation, one) for one in self._parameters(operation, scope))
+                    if operation.full_name == "sdy.manual_computation":
+                        manual += self._bound_by(operation)
             else:
-                yield from self._results(operation, scope)
+                yield from ((operation, one) for one in self._results(operation, scope))
             stack += [
                 (inner, scope, manual)
                 for region in reversed(operation.regions)
@@ -144,9 +154,7 @@ class MlirProgram:
             self._errors.append((carrier, error))
 
     def _bound_by(self, operation: Operation) -> tuple[str, ...]:
-        """The axes that are manual in the operation's body."""
-        if operation.full_name != "sdy.manual_computation":
-            return ()
+        """The axes that are manual in the body of a manual computation."""
         axes: tuple[str, ...] = read_parameters(self._checker, operation)["manual_axes"].value.value
         return axes
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from sys import intern
+from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError
 from sdybridge.modules.mlir.braces import is_region, pass_attributes, word_before
@@ -28,6 +29,10 @@ from sdybridge.modules.mlir.lexer import (
 from sdybridge.modules.mlir.operations import Block, Operation, OperationTree, Region, type_end
 from sdybridge.source import Source, Span
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_REPORT_EVERY = 1 << 20  # characters between two progress reports
 _GAP = r"(?:[ \t\r\n]++|//[^\n]*+)*+"
 _GROUP_TEXT = rf'(?:[^"/()\[\]{{}}<>\-]++|{STRING}|->|-|/(?!/)|<=)*+'
 _DOTLESS = r"(?:call|call_indirect|module|return|unrealized_conversion_cast)(?![A-Za-z0-9_$.])"
@@ -67,7 +72,7 @@ _ATTRIBUTE_HEAD = re.compile(
 _FUNCTION = re.compile(rf"{_GAP}(?:(?:public|private|nested){_GAP})?+{SYMBOL}{_GAP}(?=\()")
 
 
-def parse_operations(source: Source | str) -> OperationTree:
+def parse_operations(source: Source | str, *, progress: Callable[[int], None] | None = None) -> OperationTree:
     """Reads a text of operations: a module, several, or operations without one.
 
     Any dialect, registered or not; the pretty and the generic form, mixed as one likes; with and without
@@ -75,6 +80,7 @@ def parse_operations(source: Source | str) -> OperationTree:
 
     Args:
         source: The text, with the name that errors show.
+        progress: Called now and then with the number of characters that are read.
 
     Raises:
         ParseError: The text is not a list of operations, or does not tell where one ends.
@@ -85,7 +91,7 @@ def parse_operations(source: Source | str) -> OperationTree:
     """
     source = Source(source) if isinstance(source, str) else source
     try:
-        return _Reader(source).read()
+        return _Reader(source).read(progress)
     except ParseError as error:
         if error.span:
             error.located(source, error.span)
@@ -170,11 +176,15 @@ class _Reader:
         self.blocks: list[Block] = [Block(self.operations)]
         self.open: list[tuple[Operation, Region, bool, list[Operation], list[Block]]] = []
 
-    def read(self) -> OperationTree:
+    def read(self, progress: Callable[[int], None] | None = None) -> OperationTree:
         text = self.text
         pos = 0
+        report_at = _REPORT_EVERY if progress else len(text) + 1
         while True:
             pos = skip_trivia(text, pos)
+            if pos >= report_at and progress:
+                progress(pos)
+                report_at = pos + _REPORT_EVERY
             char = text[pos : pos + 1]
             if char == "}" and self.open:
                 pos = self.close_region(pos + 1)

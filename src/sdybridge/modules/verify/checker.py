@@ -24,7 +24,7 @@ from sdybridge.sdy import (
 )
 from sdybridge.sdy.printer import symbol
 from sdybridge.sdy.suggestions import closest
-from sdybridge.source import Lines, Span
+from sdybridge.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +80,7 @@ class Checker:
         self.errors: dict[tuple[str, Span | None], SdyBridgeError] = {}
         self.valid_carriers: set[tuple[object, ...]] = set()
         self.read_spans: list[Span] = []
-        self._lines = Lines(self.text)
+        self._lines = self.source.lines()
 
     def attempt(self, check: Callable[P, object], *args: P.args, **options: P.kwargs) -> None:
         """Runs one check and keeps its error, if it has one that is not known already."""
