@@ -50,6 +50,10 @@ class Source:
         """What answers `location` quickly, for many questions."""
         return Lines(self.text)
 
+    def value_number(self, offset: int, before: int) -> int:  # noqa: ARG002
+        """Which argument or result of its function stands at an offset; this text has `before` before it."""
+        return before
+
     def excerpt(self, span: Span) -> str:
         """The line that `span` starts on, cropped when long, and under it a caret line.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.checks.program import Place
 from sdybridge.errors import SdyBridgeError
-from sdybridge.modules.mlir.condensed import SIGNATURE, UnclearError, condense
+from sdybridge.modules.mlir.condensed import SIGNATURES, UnclearError, condense
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ def quick_problems(
     names: set[str] = set()
     if "mhlo.sharding" in text:  # results are matched with what is returned
         names.update(*(_VALUE.findall(returned) for returned in _RETURNED.findall(text)))
-    keep: set[str] | None = {SIGNATURE} if names else set()
+    keep: set[str] | None = {SIGNATURES} if names else set()
     try:
         while True:
             reduced = first if first and not (keep or names) else None
@@ -87,7 +87,7 @@ def _repeated(reduced: Condensed, found: Sequence[Problem]) -> set[str]:
     """The forms of the lines with problems that stand elsewhere, too."""
     pieces = {reduced.piece(one.place.span.start) for one in found if one.place.span}
     forms = {piece: reduced.forms[piece] for piece in pieces if piece in reduced.forms}
-    return {form for piece, form in forms.items() if piece in reduced.repeats or form == SIGNATURE}
+    return {form for piece, form in forms.items() if piece in reduced.repeats}
 
 
 def _in_whole(reduced: Condensed, one: Problem) -> Problem:

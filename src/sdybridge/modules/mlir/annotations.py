@@ -380,8 +380,8 @@ def _element_type(text: str) -> str:
 def _named(function: Operation, opcode: str) -> list[tuple[str, Argument]]:
     """The arguments or results of a function, by what to call them."""
     if opcode == "argument":
-        return [(value.name or f"argument {i}", value) for i, value in enumerate(function.arguments)]
-    return [(f"result {i}", value) for i, value in enumerate(function.function_results)]
+        return [(value.name or f"argument {value.number}", value) for value in function.arguments]
+    return [(f"result {value.number}", value) for value in function.function_results]
 
 
 def _as_tuple(value: object) -> Shardings:

@@ -17,8 +17,8 @@ from sdybridge.source import Lines, Source, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-SIGNATURE = ""
-"""The form of arguments and results in the signature of a function."""
+SIGNATURES = ""
+"""To be kept: all arguments and results in the signatures of functions."""
 
 SHORT = 1 << 16  # characters up to which a text is read as it is
 LONG_LINE = 4096
@@ -29,7 +29,6 @@ _INDIVIDUAL = re.compile(
     r'|(?<=[>}]) loc\((?:#loc\d*|"[^"\\\n]*"(?:\(#loc\d*\))?)\)$'
 )
 _LOCATION = re.compile(r" loc\(#loc\d*\)$")
-_ARGUMENTS, _RESULTS = range(2)
 _SPACE = " \t"
 _NOTHING = ("", "//", "\r")
 _STRUCTURE = ("}", "^", "!", "#", "return", "func.return")
@@ -55,6 +54,11 @@ class CondensedSource(Source):
         """Line and column in the whole text."""
         return self.condensed.lines.location(self.condensed.origin(offset))
 
+    def value_number(self, offset: int, before: int) -> int:
+        """Which argument or result stands there in the whole text."""
+        origin = self.condensed.origins[self.condensed.piece(offset)]
+        return self.condensed.value_numbers.get(origin, before)
+
     def lines(self) -> Source:
         """This text, which answers quickly itself."""
         return self
@@ -72,7 +76,7 @@ class Condensed:
         origins: Where each piece stands in the whole text.
         repeats: By piece, where else in the whole text it stands, up to the names of values.
         forms: What pieces that may repeat are told apart by.
-        result_numbers: Which result of its function a piece of a signature is, by its place in the whole.
+        value_numbers: Which argument or result a piece of a signature is, by its place in the whole text.
     """
 
     def __init__(self, whole: Source) -> None:
@@ -82,7 +86,7 @@ class Condensed:
         self.origins: list[int] = []
         self.repeats: dict[int, list[int]] = {}
         self.forms: dict[int, str] = {}
-        self.result_numbers: dict[int, int] = {}
+        self.value_numbers: dict[int, int] = {}
         self.source: Source = whole
 
     def piece(self, offset: int) -> int:
@@ -279,29 +283,28 @@ class _Writer:
         """Write a function's signature with each different argument and result once."""
         arguments, arrow, results = line.partition(") -> (")
         is_function = line.lstrip().startswith("func.func")  # the generic form has lists
-        if not (arrow and is_function) or self.keep is None or SIGNATURE in self.keep:
+        if not (arrow and is_function) or self.keep is None or SIGNATURES in self.keep:
             self._add(at, line)
             return
-        self._values(at, arguments, ", %", _ARGUMENTS)
+        self._values(at, arguments, ", %", self.keep)
         self._add_plain(arrow)
-        self._values(at + len(arguments) + len(arrow), results, ", tensor<", _RESULTS)
+        self._values(at + len(arguments) + len(arrow), results, ", tensor<", self.keep)
 
-    def _values(self, at: int, text: str, separator: str, side: int) -> None:
+    def _values(self, at: int, text: str, separator: str, keep: Collection[str]) -> None:
         """Write each different one of the values between separators; their names and numbers do not count."""
         found, head = self.found, separator.lstrip(", ")
         seen: dict[str, int] = {}
         for number, rest in enumerate(text.split(separator)):
             form = _INDIVIDUAL.sub("", rest)
             value = head + rest if number else rest
-            if side == _RESULTS:
-                found.result_numbers[at] = number
-            if form in seen:
+            found.value_numbers[at] = number
+            if form in seen and form not in keep:
                 found.repeats.setdefault(seen[form], []).append(at)
             else:
                 if number:
                     self._add_plain(", ")
                 seen[form] = len(found.starts)
-                found.forms[len(found.starts)] = SIGNATURE
+                found.forms[len(found.starts)] = form
                 self._add(at, value)
             at += len(value) + len(", ")
 

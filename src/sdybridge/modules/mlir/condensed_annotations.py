@@ -137,7 +137,7 @@ class CondensedProgram:
             held[piece] += 1
             if piece in found.repeats and (operation.regions or operation.end > found.end(piece)):
                 raise UnclearError
-        counted = (i for i, origin in enumerate(found.origins) if origin in found.result_numbers)
+        counted = (i for i, origin in enumerate(found.origins) if origin in found.value_numbers)
         if any(held[piece] != 1 for piece in (*found.repeats, *counted)):
             raise UnclearError
 
@@ -148,9 +148,7 @@ class CondensedProgram:
     def _in_whole(self, one: Annotation) -> Annotation:
         """An annotation of the condensed text, where it stands in the whole one."""
         found = self.condensed
-        number = found.result_numbers.get(found.origins[found.piece(one.offset)])
-        name = one.name if number is None or one.opcode != "result" else f"result {number}"
-        return replace(one, name=name, offset=found.origin(one.offset))
+        return replace(one, offset=found.origin(one.offset))
 
     def _expanded(self, pairs: Sequence[tuple[int, Annotation]]) -> Iterator[Annotation]:
         """The annotations of pieces, and those where these repeat, in the order of the whole text."""
@@ -181,6 +179,8 @@ class CondensedProgram:
             return _Repeated(one, "", 0, 0, "")
         sharding = text[one.offset : attribute_end(text, one.offset)]
         skipped = text.count(sharding, start, one.offset)
+        if one.opcode == "result":
+            return _Repeated(one, sharding, skipped, 0, "")
         named = _NAME.match(one.name)
         if not named:
             return _Repeated(one, sharding, skipped, -1, one.name)
@@ -192,15 +192,12 @@ class CondensedProgram:
     def _elsewhere(self, origin: int, repeated: Iterable[_Repeated]) -> Iterator[Annotation]:
         """The annotations of the piece that repeats at `origin`."""
         text = self.condensed.whole.text
-        number = self.condensed.result_numbers.get(origin)
-        names = _names(text, origin) if number is None else [f"result {number}"]
+        names = _names(text, origin) or [f"result {self.condensed.value_numbers.get(origin)}"]
         for one, sharding, skipped, position, suffix in repeated:
             at = text.find(sharding, origin)
             for _ in range(skipped):
                 at = text.find(sharding, at + 1)
             name = names[position] + suffix if position >= 0 else suffix
-            if number is not None:
-                name = names[0]
             yield Annotation(
                 one.carrier,
                 one.scope,

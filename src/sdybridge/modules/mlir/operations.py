@@ -58,12 +58,14 @@ class Argument:
         span: The whole of it: name, type and dictionary.
         type: The span of the type.
         dictionary: The span of the attribute dictionary, if there is one.
+        number: Which argument or result it is.
     """
 
     name: str | None
     span: Span
     type: Span
     dictionary: Span | None
+    number: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -239,11 +241,10 @@ class Operation:
     @property
     def arguments(self) -> list[Argument]:
         """The arguments of a function, with their types and dictionaries."""
-        text = self.source.text
         if self.is_generic:
             return _generic_values(self, "arg_attrs", 0)
         span = self.arguments_span
-        return [_argument(text, item) for item in items(text, span.start + 1, span.end - 1)] if span else []
+        return _arguments(self.source, span) if span else []
 
     @property
     def function_results(self) -> list[Argument]:
@@ -256,7 +257,7 @@ class Operation:
             return []
         if text[span.start] != "(" or matching_bracket(text, span.start) < span.end:
             return [Argument(None, span, span, None)]
-        return [_argument(text, item) for item in items(text, span.start + 1, span.end - 1)]
+        return _arguments(self.source, span)
 
     def block_arguments(self, block: Block) -> list[Argument]:
         """The arguments of one of the operation's own blocks."""
@@ -300,7 +301,15 @@ def _uses(text: str, start: int, end: int) -> list[str]:
     return [name for name in _USE.findall(text, start, end) if name]
 
 
-def _argument(text: str, item: Span) -> Argument:
+def _arguments(source: Source, group: Span) -> list[Argument]:
+    """The arguments or results in a group of a function."""
+    return [
+        _argument(source.text, item, source.value_number(item.start, index))
+        for index, item in enumerate(items(source.text, group.start + 1, group.end - 1))
+    ]
+
+
+def _argument(text: str, item: Span, number: int = 0) -> Argument:
     """Reads `%name : type {...} loc(...)`, of which only the type must be there."""
     named = _ARGUMENT.match(text, item.start, item.end)
     name = named.group(1) if named else None
@@ -310,7 +319,7 @@ def _argument(text: str, item: Span) -> Argument:
     dictionary = None
     if pos < item.end and text[pos] == "{":
         dictionary = Span(pos, matching_bracket(text, pos))
-    return Argument(name, item, Span(start, end), dictionary)
+    return Argument(name, item, Span(start, end), dictionary, number)
 
 
 def type_end(text: str, pos: int, limit: int) -> int:
@@ -382,5 +391,6 @@ def _generic_values(operation: Operation, key: str, side: int) -> list[Argument]
         dictionary = dictionaries[index] if index < len(dictionaries) else None
         if dictionary and text[dictionary.start] != "{":
             dictionary = None
-        values.append(Argument(names[index] if index < len(names) else None, span, span, dictionary))
+        name = names[index] if index < len(names) else None
+        values.append(Argument(name, span, span, dictionary, index))
     return values

@@ -99,14 +99,14 @@ def _is_on_maximal(sharding: TensorShardingAttr, context: Context) -> bool:
 
 def verify_arguments(checker: Checker, operation: Operation, context: Context) -> None:
     """The rules of the shardings of a function's arguments."""
-    for index, value in enumerate(operation.arguments):
-        _attempt_value(checker, operation, value, f"argument {index}", context)
+    for value in operation.arguments:
+        _attempt_value(checker, operation, value, f"argument {value.number}", context)
 
 
 def verify_results(checker: Checker, operation: Operation, context: Context) -> None:
     """The rules of the shardings of a function's results."""
-    for index, value in enumerate(operation.function_results):
-        _attempt_value(checker, operation, value, f"result {index}", context)
+    for value in operation.function_results:
+        _attempt_value(checker, operation, value, f"result {value.number}", context)
 
 
 def _attempt_value(
