@@ -88,6 +88,7 @@ class CondensedProgram:
         self._program = MlirProgram(condensed.source, target)
         self.name = self._program.name
         self.num_partitions = self._program.num_partitions
+        self.is_partitioned = self._program.is_partitioned
         self.meshes: Mapping[str, MeshAttr] = self._program.meshes
         self._check_pieces()
         self._found = [
