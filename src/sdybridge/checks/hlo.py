@@ -7,28 +7,25 @@ import functools
 import re
 from typing import TYPE_CHECKING, cast
 
-from sdybridge.checks.program import GSPMD_CALLS, RESULT_CALL, Call, Options, Place, Problem, Program, Use
+from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem, Program, Use
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.annotations import CARRIER, HLO
 from sdybridge.modules.hlo_annotations import HloAnnotations
+from sdybridge.modules.hlo_program import RESULT_CALL
 from sdybridge.modules.hlo_proto import HloProto
 from sdybridge.modules.hlo_proto.site import InstructionSite
-from sdybridge.modules.hlo_proto.wire import BYTES, read_varint
 from sdybridge.modules.hlo_text import HloText
-from sdybridge.modules.hlo_text.tokens import group_end
 from sdybridge.modules.mlir.lexer import items
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sdybridge.modules.annotations import Annotation
     from sdybridge.modules.hlo_program import HloProgram, HloSite
     from sdybridge.modules.hlo_text.site import TextSite
 
 _CALL = re.compile(rf'custom_call_target="({"|".join(sorted(GSPMD_CALLS))})"')
-_OPERAND = re.compile(r"([A-Za-z_][\w.\-]*)\s*(?:,|\Z)")
-_OPERAND_IDS = 36
 _PROPAGATION = "allow_spmd_sharding_propagation_to_output"
 _SHARDED = ("sharding={", "xla.sdy.")
 
@@ -93,21 +90,13 @@ class Hlo(Program):
         return site is not None and site.target == RESULT_CALL
 
     @abc.abstractmethod
-    def key(self, site: HloSite) -> tuple[str, object]:
-        """What operands call the value of a site."""
-
-    @abc.abstractmethod
-    def operands(self, site: HloSite) -> Sequence[object]:
-        """What the operands of a site are called."""
-
-    @abc.abstractmethod
     def site_place(self, site: HloSite) -> Place:
         """Where an instruction stands."""
 
     @functools.cached_property
     def _values(self) -> dict[tuple[str, object], Annotation]:
         return {
-            self.key(site): self._gspmd[offset]
+            (site.computation, site.value): self._gspmd[offset]
             for offset, site in self.sites.items()
             if offset in self._gspmd
         }
@@ -118,7 +107,7 @@ class Hlo(Program):
             return
         for offset, user in self._gspmd.items():
             site = self.sites[offset]
-            for operand in self.operands(site):
+            for operand in site.operands:
                 if value := self._values.get((site.computation, operand)):
                     yield Use(value, user, site.target)
 
@@ -127,7 +116,7 @@ class Hlo(Program):
         root = self._program.output() if self._gspmd and not self._program.is_partitioned else None
         if root is None or root.has_sharding or root.has_carriers or root.opcode != "tuple":
             return
-        for i, operand in enumerate(self.operands(root)):
+        for i, operand in enumerate(root.operands):
             if self.propagates_to_output(i):
                 continue
             if value := self._values.get((root.computation, operand)):
@@ -192,15 +181,6 @@ class Text(Hlo):
         index = 0 if len(flags) == 1 else index
         return index < len(flags) and flags[index] == "true"
 
-    def key(self, site: HloSite) -> tuple[str, object]:
-        """The name."""
-        return site.computation, site.name
-
-    def operands(self, site: HloSite) -> Sequence[object]:
-        """The names of the operands."""
-        start = cast("TextSite", site).head.operands
-        return _OPERAND.findall(self.source.text[start + 1 : group_end(self.source, start) - 1])
-
 
 class Proto(Hlo):
     """An HLO proto under check.
@@ -229,18 +209,3 @@ class Proto(Hlo):
                 site = InstructionSite(self._proto, computation, index, field)
                 if site.target in GSPMD_CALLS:
                     yield Call(site.target, site.is_carrier, self.site_place(site))
-
-    def key(self, site: HloSite) -> tuple[str, object]:
-        """The id."""
-        return site.computation, site.id if isinstance(site, InstructionSite) else site.name
-
-    def operands(self, site: HloSite) -> Sequence[object]:
-        """The ids of the operands."""
-        field = site.fields.get(_OPERAND_IDS) if isinstance(site, InstructionSite) else None
-        if field is None or field.wire_type != BYTES:
-            return ()
-        ids, at = [], field.value
-        while at < field.end:
-            number, at = read_varint(self._proto.data, at, field.end, site.name)
-            ids.append(number)
-        return ids

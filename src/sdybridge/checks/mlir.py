@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from sdybridge.checks.program import GSPMD_CALLS, RESULT_CALL, Call, Options, Place, Problem, Program, Use
+from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem, Program, Use
 from sdybridge.errors import ParseError
 from sdybridge.modules.annotations import CARRIER, MHLO, SDY
+from sdybridge.modules.hlo_program import RESULT_CALL
 from sdybridge.modules.mlir.annotations import FRONTEND_ATTRIBUTES, MlirProgram
 from sdybridge.modules.mlir.attributes import attribute_end
 from sdybridge.modules.mlir.dictionary import find_entry

@@ -167,8 +167,5 @@ class Program(abc.ABC):
         return any(one.carrier == SDY for one in self.annotations)
 
 
-RESULT_CALL = "xla.sdy.FuncResultSharding"
-"""The custom call that carries the Shardy sharding of a result, on the way through HLO."""
-
 GSPMD_CALLS = frozenset(("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"))
 """The custom calls that GSPMD handles, each with a sharding."""

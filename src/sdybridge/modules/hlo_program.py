@@ -12,7 +12,7 @@ from sdybridge.hlo.checks import cropped
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 SHARDY: Final = "xla.sdy."
 """What the keys of the frontend attributes start with that carry Shardy's attributes through HLO."""
+
+RESULT_CALL: Final = "xla.sdy.FuncResultSharding"
+"""The custom call that carries the Shardy sharding of a result through HLO."""
 
 PARTITIONED: Final = "_spmd"
 """What the name of a computation ends with that XLA has partitioned."""
@@ -100,6 +103,16 @@ class HloSite(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def value(self) -> object:
+        """What operands call its value: its name in text, its id in a proto."""
+
+    @property
+    @abc.abstractmethod
+    def operands(self) -> Sequence[object]:
+        """What it calls the values that it uses."""
+
+    @property
+    @abc.abstractmethod
     def has_sharding(self) -> bool:
         """Whether it has an HLO sharding; this does not parse it."""
 
@@ -172,6 +185,12 @@ class HloSite(abc.ABC):
             raise self.locate(VerificationError(problem, rule=rule, notes=notes))
 
 
+def every(sites: Iterable[HloSite], more: Callable[[], Iterable[HloSite]]) -> Iterator[HloSite]:
+    """The sites, and then the further ones, which are asked for when all others are through."""
+    yield from sites
+    yield from more()
+
+
 class HloProgram(abc.ABC):
     """An HLO program, as text or as a proto."""
 
@@ -208,6 +227,14 @@ class HloProgram(abc.ABC):
         """The root of the entry computation."""
 
     @abc.abstractmethod
+    def instructions(self, computation: str) -> Iterator[HloSite]:
+        """Every instruction of the computation of that name, one after the other."""
+
+    @abc.abstractmethod
+    def root(self, computation: str) -> HloSite | None:
+        """The instruction whose value the computation of that name has."""
+
+    @abc.abstractmethod
     def carrier(self, key: str) -> Carrier | None:
         """The Shardy attribute of the module under `key`."""
 
@@ -222,6 +249,7 @@ class HloProgram(abc.ABC):
         attributes: Mapping[str, str | None] | None = None,
         *,
         target: Target = Target.CURRENT,
+        more: Callable[[], Iterable[HloSite]] = tuple,
     ) -> str | bytes:
         """The program with edits; every other byte stays.
 
@@ -230,4 +258,5 @@ class HloProgram(abc.ABC):
             attributes: Frontend attributes of the module to set, or (None) to remove. They are looked at when
                 all sites are edited.
             target: Whose way to write new shardings.
+            more: Further instructions to edit, asked for when all sites are edited.
         """

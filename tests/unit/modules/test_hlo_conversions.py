@@ -68,6 +68,77 @@ def test_export(line: str, after: str) -> None:
     assert result.sites == ("xla.sdy.sharding=" in line)
 
 
+def result_call(name: str, of: str, dims: str) -> str:
+    """A call that carries the sharding of a result."""
+    target = 'custom_call_target="xla.sdy.FuncResultSharding"'
+    return f"{name} = f32[8,4] custom-call({of}), {target}, {listed(dims)}"
+
+
+X, Y = '[{"x"}, {}]', '[{"y"}, {}]'
+COLUMNS = ROWS.removeprefix("sharding=")
+TUPLE = "(f32[8,4], f32[8,4])"
+BY_Y = "{devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "roots"),
+    [
+        ([result_call("ROOT r", "a", X)], [f"ROOT r = , {ROWS}"]),
+        (
+            [result_call("r", "a", X), f"ROOT t = {TUPLE} tuple(r, a)"],
+            [f"t = , sharding={{{COLUMNS}, {{replicated}}}}"],
+        ),
+        (
+            [result_call("r", "a", X), f"ROOT t = {TUPLE} tuple(%r, r)"],
+            [f"t = , sharding={{{COLUMNS}, {COLUMNS}}}"],
+        ),
+        (
+            [
+                result_call("r", "a", X),
+                f"ROOT t = {TUPLE} tuple(f32[8,4] r, /*index=1*/a), sharding={{{{manual}}, {BY_Y}}}",
+            ],
+            [f"t = , sharding={{{COLUMNS}, {BY_Y}}}"],
+        ),
+        (
+            [result_call("r", "a", X), result_call("s", "b", Y), f"ROOT t = {TUPLE} tuple(s, r)"],
+            [f"t = , sharding={{{BY_Y}, {COLUMNS}}}"],
+        ),
+        (
+            [
+                result_call("r", "a", X),
+                "t = (f32[8,4]) tuple(r)",
+                "ROOT g = f32[8,4] get-tuple-element(t), index=0",
+            ],
+            [f"g = , {ROWS}"],
+        ),
+        ([result_call("r", "a", X), "ROOT n = f32[8,4] negate(r)"], [f"r = , {ROWS}"]),
+        ([result_call("r", "a", X), f"ROOT t = ({TUPLE}, f32[]) tuple(r, b)"], [f"r = , {ROWS}"]),
+        ([result_call("r", "a", X), "n = f32[8,4] negate(r)"], [f"r = , {ROWS}"]),
+    ],
+)
+def test_results_are_sharded_where_they_are_returned(lines: list[str], roots: list[str]) -> None:
+    """As in what XLA's front end writes; a value that is returned in another way keeps its own."""
+    text = module("a = f32[8,4] parameter(0)", *lines, header=HEADER + MESHES)
+    for program in (text, text.replace("\n", " \r\n")):  # searched, and read one by one
+        exported = export_module(program).text
+        program_ = read_hlo(exported)
+        assert program_ is not None
+        found = [(site.name, str(site.sharding)) for site in program_.sites() if site.has_sharding]
+        wanted = [root.removeprefix("ROOT ").split(" = , sharding=") for root in roots]
+        assert found == [tuple(one) for one in wanted]
+        kept = export_module(program, carrier=CarrierForm.SDY)
+        without = [line for line in lines if "sharding={{" not in line]
+        if without == lines:
+            assert import_module(kept.text).text == program
+
+
+def test_a_root_with_more_than_what_calls_carry_is_imported() -> None:
+    call = result_call("r", "a", X)
+    root = f"ROOT t = {TUPLE} tuple(r, a), sharding={{{COLUMNS}, {BY_Y}}}"
+    text = module("a = f32[8,4] parameter(0)", call, root, header=HEADER + MESHES)
+    assert import_module(text).text.count("xla.sdy.sharding=") == 2
+
+
 def test_export_keeps_carriers() -> None:
     line = f"a = f32[8,4] parameter(0), frontend_attributes={{{CARRIER}}}"
     result = export_module(module(line, header=HEADER + MESHES), carrier=CarrierForm.SDY)

@@ -9,12 +9,13 @@ from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType
 from sdybridge.modules.carriers import CARRIERS, MESHES, SHARDING, SHARDING_RULE
 from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
-from sdybridge.modules.hlo_program import Edit
+from sdybridge.modules.hlo_program import RESULT_CALL, Edit
+from sdybridge.modules.hlo_results import ReturnedValues, returned_values
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.sdy.printer import symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sdybridge.bridge import Loss
     from sdybridge.modules.carriers import Carrier
@@ -48,6 +49,7 @@ class HloExport:
         self._program = program
         self._target = target
         self._keep_carriers = keep_carriers
+        self._returned: dict[str, ReturnedValues | None] = {}  # by computation
         self._known: dict[tuple[object, ...], tuple[HloSharding, ConvertedSharding]] = {}
         if not keep_carriers and MESHES in program.frontend_attributes:
             self.attributes[MESHES] = None
@@ -66,9 +68,30 @@ class HloExport:
         changes: dict[str, str | None] = {}
         if not self._keep_carriers:
             changes = {key: None for key in _OWN if key in attributes}
-        text = attributes.get(SHARDING)
+        sharding = self._converted(site, attributes.get(SHARDING))
+        is_converted = sharding is not None
+        returned = self._returned.get(site.computation)
+        if sharding is not None and site.target == RESULT_CALL:
+            sharding = self._put_on_root(site, sharding)
+        elif returned and returned.shardings and returned.root.offset == site.offset:
+            sharding = returned.sharding(sharding or site.sharding)
+            is_converted = True
+        if is_converted:
+            return Edit(keeps_sharding=False, sharding=sharding, attributes=changes)
+        return Edit(attributes=changes) if changes else None
+
+    def roots(self) -> Iterator[HloSite]:
+        """The roots that get the shardings of results, and are no sites themselves."""
+        for returned in self._returned.values():
+            if returned and returned.shardings:
+                root = returned.root
+                if not (root.has_sharding or root.has_carriers):
+                    yield root
+
+    def _converted(self, site: HloSite, text: str | None) -> HloSharding | None:
+        """What the Shardy sharding with this text is in HLO."""
         if text is None:
-            return Edit(attributes=changes) if changes else None
+            return None
         index = site.tuple_index
         key = (text, site.shape, index)
         known = self._known.get(key)
@@ -78,7 +101,19 @@ class HloExport:
                 return None  # it was there a moment ago
             known = self._known[key] = self._convert(site, carrier, index)
         known[1].count += 1
-        return Edit(keeps_sharding=False, sharding=known[0], attributes=changes)
+        return known[0]
+
+    def _put_on_root(self, call: HloSite, sharding: HloSharding) -> HloSharding | None:
+        """Note the sharding of a result for the root of its computation; what the call itself gets."""
+        computation = call.computation
+        if computation not in self._returned:
+            self._returned[computation] = returned_values(self._program, computation)
+        returned = self._returned[computation]
+        indices = returned.indices.get(call.value) if returned else None
+        if not returned or not indices or returned.root.offset == call.offset:
+            return sharding  # nowhere else to go
+        returned.shardings.update(dict.fromkeys(indices, sharding))
+        return None
 
     def _keep_meshes_for(self, attributes: Mapping[str, str]) -> None:
         """Other Shardy attributes stay, and so do the meshes that they name."""

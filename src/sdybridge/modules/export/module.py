@@ -206,7 +206,7 @@ def _export_hlo(
     keep_carriers: bool,
 ) -> ExportResult:
     export = HloExport(program, target, mesh, keep_carriers=keep_carriers)
-    new = program.edited(export.edit, export.attributes, target=target)
+    new = program.edited(export.edit, export.attributes, target=target, more=export.roots)
     return ExportResult(
         text=new if isinstance(new, str) else "",
         proto=new if isinstance(new, bytes) else None,

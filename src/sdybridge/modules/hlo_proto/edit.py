@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.hlo_program import every
 from sdybridge.modules.hlo_proto import site as sites
 from sdybridge.modules.hlo_proto.frontend_attributes import map_edits, map_entry
 from sdybridge.modules.hlo_proto.wire import apply, message_field, with_lengths
@@ -26,17 +27,19 @@ def edited(
     edit: Callable[[HloSite], hlo_program.Edit | None],
     attributes: Mapping[str, str | None],
     target: Target,
+    more: Callable[[], Iterable[HloSite]],
 ) -> bytes:
     """See `HloProgram.edited`."""
     data = program.data
     edits: list[wire.Edit] = []
     of_computation: dict[Field, list[wire.Edit]] = {}
-    for site in program.sites():
+    for site in every(program.sites(), more):
         change = edit(site)
         if change is None:
             continue
         if isinstance(site, sites.FieldSite):
             edits += _field_edits(program, site, change, target)
+        if not isinstance(site, sites.InstructionSite):
             continue
         own = _instruction_edits(program, site, change, target)
         if own:

@@ -29,7 +29,7 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.hlo_program import Edit, HloSite
@@ -216,10 +216,21 @@ class HloProto(HloProgram):
                 yield FieldSite(self, f"spmd_parameters_shardings[{count}]", field)
                 count += 1
 
+    def root(self, computation: str) -> HloSite | None:
+        """The instruction that the computation calls its root."""
+        return next((site for site in self.instructions(computation) if site.is_root), None)
+
+    def instructions(self, computation: str) -> Iterator[InstructionSite]:
+        """Every instruction of the computation of that name, in the order of the bytes."""
+        return self._instructions(b"", lambda one: one.name == computation)
+
     def _entry(self, wanted: bytes) -> Iterator[InstructionSite]:
         """The instructions of the entry computation whose bytes hold some."""
+        return self._instructions(wanted, lambda one: one.is_entry)
+
+    def _instructions(self, wanted: bytes, where: Callable[[Computation], bool]) -> Iterator[InstructionSite]:
         for computation in self.computations([wanted]):
-            if computation.is_entry:
+            if where(computation):
                 for index, field in computation.instructions:
                     yield InstructionSite(self, computation, index, field)
 
@@ -238,6 +249,7 @@ class HloProto(HloProgram):
         attributes: Mapping[str, str | None] | None = None,
         *,
         target: Target = Target.CURRENT,
+        more: Callable[[], Iterable[HloSite]] = tuple,
     ) -> bytes:
         """The bytes with edits; every other byte stays."""
-        return edited(self, edit, {} if attributes is None else attributes, target)
+        return edited(self, edit, {} if attributes is None else attributes, target, more)

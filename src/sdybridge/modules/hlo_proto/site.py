@@ -8,11 +8,11 @@ from sdybridge.errors import ProtoError
 from sdybridge.modules.hlo_program import SHARDY, HloSite
 from sdybridge.modules.hlo_proto.frontend_attributes import check_map, read_map
 from sdybridge.modules.hlo_proto.shape import shape_text
-from sdybridge.modules.hlo_proto.wire import Field, read_fields
+from sdybridge.modules.hlo_proto.wire import BYTES, Field, read_fields, read_varint
 from sdybridge.modules.shapes import parse_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.shapes import TensorShape
 
 SHARDING, FRONTEND_ATTRIBUTES = 40, 68
+_OPERAND_IDS = 36
 
 
 class InstructionSite(HloSite):
@@ -129,6 +130,23 @@ class InstructionSite(HloSite):
         return _text(self._message.custom_call_target)
 
     @property
+    def value(self) -> int:
+        """Its id."""
+        return self.id
+
+    @property
+    def operands(self) -> Sequence[int]:
+        """The ids of its operands."""
+        field = self.fields.get(_OPERAND_IDS)
+        if field is None or field.wire_type != BYTES:
+            return ()
+        ids, at = [], field.value
+        while at < field.end:
+            number, at = read_varint(self._program.data, at, field.end, self.path)
+            ids.append(number)
+        return ids
+
+    @property
     def has_sharding(self) -> bool:
         """Whether it has an HLO sharding."""
         return bool(self._message.HasField("sharding"))
@@ -201,7 +219,8 @@ class FieldSite(HloSite):
 
     opcode = shape = target = ""
     is_root = is_tuple = False
-    tensors = parameter_number = tuple_index = None
+    tensors = parameter_number = tuple_index = value = None
+    operands = ()
     has_sharding = True
 
     @property

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError
 from sdybridge.modules.carriers import Quoting, write_string
+from sdybridge.modules.hlo_program import every
 from sdybridge.modules.hlo_text.instruction import place_of, with_entries
+from sdybridge.modules.hlo_text.site import TextSite
 from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sdybridge.hlo import HloSharding
     from sdybridge.modules import splice as splices
     from sdybridge.modules.hlo_program import Edit, HloSite
     from sdybridge.modules.hlo_text.instruction import HloAttribute
     from sdybridge.modules.hlo_text.program import HloText
-    from sdybridge.modules.hlo_text.site import TextSite
     from sdybridge.source import Source
     from sdybridge.target import Target
 
@@ -27,12 +28,13 @@ def edited(
     edit: Callable[[HloSite], Edit | None],
     attributes: Mapping[str, str | None],
     target: Target,
+    more: Callable[[], Iterable[HloSite]],
 ) -> str:
     """See `HloProgram.edited`."""
     edits: list[splices.Edit] = []
-    for site in program.sites():
+    for site in every(program.sites(), more):
         change = edit(site)
-        if change is not None:
+        if change is not None and isinstance(site, TextSite):
             edits += _edits_of(program, site, change, target)
     if not program.has_header and any(value is not None for value in attributes.values()):
         raise program.locate(

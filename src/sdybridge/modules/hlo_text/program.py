@@ -28,7 +28,7 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
@@ -334,31 +334,46 @@ class HloText(HloProgram):
 
     def inputs(self) -> list[HloSite]:
         """The parameters of the entry computation, by number."""
-        found = [site for site in self._entry(_PARAMETER) if site.opcode == "parameter"]
+        lines = self._lines(self._entry_computation, _PARAMETER)
+        found = [site for site in lines if site.opcode == "parameter"]
         return sorted(found, key=lambda site: site.parameter_number or 0)
 
     def output(self) -> HloSite | None:
         """The root of the entry computation."""
-        return next((site for site in self._entry(_ROOT) if site.is_root), None)
+        return self._root(self._entry_computation)
+
+    def root(self, computation: str) -> HloSite | None:
+        """The instruction that `ROOT` marks."""
+        return self._root(self._named(computation))
+
+    def instructions(self, computation: str) -> Iterator[TextSite]:
+        """Every instruction of the computation of that name, in the order of the text."""
+        found = self._named(computation)
+        return iter(()) if found is None else self._instructions(found, found.start)
+
+    def _named(self, computation: str) -> Computation | None:
+        return next((one for one in self.computations() if one.name == computation), None)
+
+    def _root(self, computation: Computation | None) -> HloSite | None:
+        return next((site for site in self._lines(computation, _ROOT) if site.is_root), None)
 
     @property
     def _entry_computation(self) -> Computation | None:
         return self._last_entry or next((one for one in self.computations() if one.is_entry), None)
 
-    def _entry(self, lines: re.Pattern[str]) -> Iterator[TextSite]:
-        """The instructions of the entry computation; where there is one a line, those that `lines` finds."""
-        entry = self._entry_computation
-        if entry is None:
+    def _lines(self, computation: Computation | None, lines: re.Pattern[str]) -> Iterator[TextSite]:
+        """The instructions of a computation; where there is one a line, those that `lines` finds."""
+        if computation is None:
             return
-        if entry.end < 0:
-            yield from self._instructions(entry, entry.start)
+        if computation.end < 0:
+            yield from self._instructions(computation, computation.start)
             return
         text = self.text
-        for hit in lines.finditer(text, entry.start, entry.end):
+        for hit in lines.finditer(text, computation.start, computation.end):
             start = text.rfind("\n", 0, hit.end() - 1) + 1
-            line = HEAD.match(text, start, entry.end)
+            line = HEAD.match(text, start, computation.end)
             if line:
-                yield TextSite(self, line["name"], start, entry)
+                yield TextSite(self, line["name"], start, computation)
 
     def edited(
         self,
@@ -366,6 +381,7 @@ class HloText(HloProgram):
         attributes: Mapping[str, str | None] | None = None,
         *,
         target: Target = Target.CURRENT,
+        more: Callable[[], Iterable[HloSite]] = tuple,
     ) -> str:
         """The text with edits; every other byte stays."""
-        return edited(self, edit, {} if attributes is None else attributes, target)
+        return edited(self, edit, {} if attributes is None else attributes, target, more)

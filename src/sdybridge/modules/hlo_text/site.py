@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.hlo_program import SHARDY, HloSite
@@ -18,7 +19,7 @@ from sdybridge.modules.shapes import parse_shape
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.shapes import TensorShape
 
 _UNKNOWN = -2
+_OPERAND = re.compile(r"([A-Za-z_][\w.\-]*)\s*(?:,|\Z)")
 
 
 class TextSite(HloSite):
@@ -143,6 +145,17 @@ class TextSite(HloSite):
         """The `custom_call_target`."""
         found = self.attribute("custom_call_target")
         return decode(self._program.source, found.value) if found else ""
+
+    @property
+    def value(self) -> str:
+        """Its name."""
+        return self.name
+
+    @property
+    def operands(self) -> Sequence[str]:
+        """The names of its operands."""
+        text, start = self._program.text, self.head.operands
+        return _OPERAND.findall(text[start + 1 : group_end(self._program.source, start) - 1])
 
     def _text_of(self, name: str) -> str:
         found = self.attribute(name)

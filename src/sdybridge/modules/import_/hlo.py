@@ -12,7 +12,8 @@ from sdybridge.hlo.checks import cropped
 from sdybridge.modules.carriers import MESHES, SHARDING
 from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
 from sdybridge.modules.export.hlo import declared_meshes
-from sdybridge.modules.hlo_program import Edit
+from sdybridge.modules.hlo_program import RESULT_CALL, Edit
+from sdybridge.modules.hlo_results import returned_values
 from sdybridge.modules.import_.meshes import fresh_name
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr, print_mesh_dictionary
 
@@ -80,6 +81,8 @@ class HloImport:
         self._list_replicated_axes = list_replicated_axes
         self._open_arguments = open_arguments
         self._open_results = open_results
+        self._results: dict[str, set[object]] = {}  # the calls that carry shardings of results
+        self._carried_roots: set[int] = set()
         self._found: dict[tuple[object, ...], _Found] = {}
 
     def read(
@@ -94,9 +97,15 @@ class HloImport:
             SdyBridgeError: One is malformed, does not fit its value, or has no Shardy form.
         """
         for site in self._program.sites():
-            if site.has_sharding and site.opcode and not self._has_carrier(site):
+            if self._has_carrier(site):
+                if site.target == RESULT_CALL:
+                    self._results.setdefault(site.computation, set()).add(site.value)
+            elif site.has_sharding and site.opcode:
                 site.verify()
-                self._entry(site).count += 1
+                if site.computation in self._results and site.is_root and self._is_carried(site):
+                    self._carried_roots.add(site.offset)
+                else:
+                    self._entry(site).count += 1
         if not self._found:
             return
         given = {} if mesh is None else {mesh_name: mesh} if isinstance(mesh, MeshAttr) else dict(mesh)
@@ -113,10 +122,23 @@ class HloImport:
         """What becomes of one site."""
         if not site.has_sharding or not site.opcode:
             return None  # a field of the module, of a program that is partitioned already, stays
-        if self._has_carrier(site):
+        if self._has_carrier(site) or site.offset in self._carried_roots:
             self.carried += 1
             return Edit(keeps_sharding=False)  # what rides along says more
         return Edit(keeps_sharding=False, attributes={SHARDING: self._entry(site).new})
+
+    def _is_carried(self, root: HloSite) -> bool:
+        """Whether calls carry what the sharding of a root says, but for replicated elements."""
+        returned, sharding = returned_values(self._program, root.computation), root.sharding
+        if returned is None or sharding is None:
+            return False
+        carried = {
+            index for value in self._results[root.computation] for index in returned.indices.get(value, ())
+        }
+        leaves = sharding.tuple_elements if sharding.is_tuple else (sharding,)
+        return bool(carried) and all(
+            index in carried or leaf.is_replicated for index, leaf in enumerate(leaves)
+        )
 
     def _has_carrier(self, site: HloSite) -> bool:
         return self._read_carriers and SHARDING in site.frontend_attributes
