@@ -82,6 +82,7 @@ HLO_RULES: Mapping[str, str] = MappingProxyType(
 CONVERSION_RULES: Mapping[str, str] = MappingProxyType(
     {
         "carrier-kind": "A carrier keeps what its key says: a sharding, meshes, a number.",
+        "device-id": "What is compared device by device names real devices, each once.",
         "hlo-sharding": "What is imported is an `HloSharding`.",
         "mesh": "The mesh to import onto is a `MeshAttr`.",
         "open-values": "There is one flag for each argument or result of `@main`, or one for all.",

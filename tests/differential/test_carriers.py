@@ -189,6 +189,7 @@ def test_there_and_back_it_is_the_same(programs: dict[str, str]) -> None:
         assert back.kept == (), name
         assert back.losses == (), name
         assert back.dropped == 0, name
+        assert back.warnings == (), name
 
 
 def test_import_is_xlas(programs: dict[str, str], exchanged: dict[str, tuple[Exchanged, Exchanged]]) -> None:
@@ -213,8 +214,9 @@ def test_the_whole_import_is_xlas(programs: dict[str, str], pytestconfig: pytest
     for name, pair in zip(names, pairs, strict=True):
         assert isinstance(pair, ImportedModule), f"{name}: {pair}"
         assert "xla.sdy.sharding" in pair.mhlo_text, name
-        ours = import_module(pair.mhlo_text).text
-        assert carried(ours, ["main"]) == carried(pair.sdy_text, ["main"]), name
+        ours = import_module(pair.mhlo_text)
+        assert ours.warnings == (), name
+        assert carried(ours.text, ["main"]) == carried(pair.sdy_text, ["main"]), name
 
 
 @pytest.mark.parametrize("first_seed", [3000, None], ids=["fixed", "fresh"])
@@ -244,6 +246,7 @@ def test_random_computations(first_seed: int | None, fresh_seed: int) -> None:
     for i, text in enumerate(inputs):
         back = import_module(exported(text))
         assert normal(back.text) == normal(text), f"random_computations({start + i})"
+        assert back.warnings == (), f"random_computations({start + i})"
         assert back.kept == ()
     simple = run_isolated(simplified, inputs, preload=PRELOAD)
     answers = run_isolated(exchange, [*simple, *map(exported, simple)], preload=EXCHANGE)

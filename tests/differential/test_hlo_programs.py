@@ -151,6 +151,7 @@ def check_export_writes_what_stands_beside(name: str, devices: int = 8) -> None:
 def check_import_and_export(name: str) -> None:
     for program in hlo(name):
         carriers = import_module(program)
+        assert carriers.warnings == ()
         text_by_xla(carriers.program)
         assert not any(site.has_sharding for site in sites(carriers.program))
         kept = export_module(carriers.program, carrier=CarrierForm.SDY).program

@@ -79,6 +79,7 @@ def test_program(name: str) -> None:
     pair = run_isolated(import_program, [PROGRAMS[name].text(8)], preload=PRELOAD)[0]
     assert isinstance(pair, ImportedModule), pair
     ours = import_module(pair.mhlo_text)
+    assert ours.warnings == ()
     cleaned = run_isolated(manual_axes_added, [ours.text], preload=PRELOAD)[0]
     assert isinstance(cleaned, str), cleaned
     assert computations(cleaned) == computations(pair.sdy_text)

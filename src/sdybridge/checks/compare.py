@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.checks.device_map import DeviceMap, bounds, device_ids, device_map, devices_of, is_grid
+from sdybridge.bridge.device_map import DeviceMap, bounds, device_ids, device_map, devices_of, is_grid
 from sdybridge.checks.form import form_differences
 from sdybridge.errors import VerificationError
 from sdybridge.hlo import OpShardingType
@@ -89,11 +89,6 @@ def compare_shardings(
     if meaning.verdict is Verdict.DIFFERENT:
         return meaning
     return Comparison(Verdict.SAME_MEANING if form else Verdict.SAME_FORM, form, meaning.devices)
-
-
-def same_meaning(a: HloSharding, b: HloSharding) -> bool:
-    """Whether two shardings over device grids put the same part of any tensor on each device."""
-    return _meaning(a.v3_to_v2_sharding(), b.v3_to_v2_sharding(), None).is_equal
 
 
 def _compare_tuples(grids: tuple[HloSharding, HloSharding], target: Target) -> Comparison:

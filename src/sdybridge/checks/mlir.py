@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from sdybridge.checks.program import GSPMD_CALLS, Call, Options, Place, Problem, Program, Use
 from sdybridge.errors import ParseError
 from sdybridge.modules.annotations import CARRIER, MHLO, SDY
-from sdybridge.modules.hlo_program import RESULT_CALL
 from sdybridge.modules.mlir.annotations import FRONTEND_ATTRIBUTES, MlirProgram
 from sdybridge.modules.mlir.attributes import attribute_end
-from sdybridge.modules.mlir.dictionary import find_entry
+from sdybridge.modules.mlir.gspmd_calls import GspmdCalls, called_by
 from sdybridge.modules.mlir.hlo_attribute import element_span
-from sdybridge.modules.mlir.lexer import symbol_name, unescape
 from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.verify.checker import Checker
 from sdybridge.modules.verify.module import verify_operations
@@ -21,7 +19,7 @@ from sdybridge.sdy import TensorShardingPerValueAttr
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.annotations import Annotation
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from sdybridge.source import Source
 
 _SHARDING_KEYS = (SDY, MHLO)
-_CUSTOM_CALLS = frozenset(("stablehlo.custom_call", "mhlo.custom_call"))
 
 
 class MlirText(Program):
@@ -38,6 +35,8 @@ class MlirText(Program):
     Raises:
         ParseError: Its operations cannot be told apart.
     """
+
+    is_mlir = True
 
     def __init__(self, source: Source, options: Options) -> None:
         self.source = source
@@ -51,6 +50,7 @@ class MlirText(Program):
         self.meshes = program.meshes
         self.num_partitions = program.num_partitions
         self._program = program
+        self._custom_calls = GspmdCalls(self.tree)
         self.errors += [error for carrier, error in others if carrier != SDY]  # those are verified already
 
     @functools.cached_property
@@ -89,65 +89,24 @@ class MlirText(Program):
     def calls(self) -> Iterator[Call]:
         """The calls of GSPMD's targets."""
         for operation in self.tree.walk():
-            target = self.target_of(operation)
+            target = called_by(operation)
             if target in GSPMD_CALLS:
                 place = Place(Span(operation.start, operation.name_end), operation.full_name)
                 yield Call(target, self._has_sharding(operation), place)
 
-    @functools.cached_property
-    def _targets(self) -> dict[int, str]:
-        """What custom calls call, by where their shardings stand."""
-        found = {}
-        for operation in self.tree.walk():
-            target = self.target_of(operation)
-            if target == "Sharding" or target == RESULT_CALL:
-                entries = [operation.attribute(key) for key in (*_SHARDING_KEYS, FRONTEND_ATTRIBUTES)]
-                for entry in filter(None, entries):
-                    value = entry.value
-                    if value and entry.key == FRONTEND_ATTRIBUTES:
-                        carried = find_entry(self.source.text, value.start, CARRIER)
-                        value = carried.value if carried else None
-                    if value:
-                        found[value.start] = target
-        return found
-
-    @functools.cached_property
+    @property
     def sharding_calls(self) -> frozenset[int]:
         """Where the shardings of the calls of `@Sharding` stand."""
-        return frozenset(offset for offset, target in self._targets.items() if target == "Sharding")
+        return self._custom_calls.sharding_calls
+
+    @property
+    def carried_results(self) -> Mapping[tuple[str, str], str]:  # type: ignore[override]
+        """The results, by function and name, whose Shardy sharding a call carries, and that call's value."""
+        return self._custom_calls.carried_results
 
     def repeats_result(self, annotation: Annotation) -> bool:
         """Whether a value is there only to give a result its Shardy sharding on the way through HLO."""
-        return self._targets.get(annotation.offset) == RESULT_CALL
-
-    @functools.cached_property
-    def results_by_calls(self) -> frozenset[tuple[str, str]]:
-        """The results, by function and name, whose Shardy sharding a call on their value carries."""
-        calls = {
-            (scope, name)
-            for scope, operation in self._operations()
-            if self.target_of(operation) == RESULT_CALL
-            for name, _ in operation.results
-        }
-        return frozenset(
-            (scope, f"result {i}")
-            for scope, operation in (self._operations() if calls else ())
-            if operation.full_name == "func.return"
-            for i, name in enumerate(operation.operands)
-            if (scope, name) in calls
-        )
-
-    def target_of(self, operation: Operation) -> str:
-        """What a custom call calls; empty for other operations."""
-        if operation.full_name not in _CUSTOM_CALLS:
-            return ""
-        text = self.source.text
-        entry = operation.attribute("call_target_name")
-        if entry and entry.value:
-            return unescape(text[entry.value.start : entry.value.end])
-        at = text.find("@", operation.name_end, operation.end)
-        end = text.find("(", operation.name_end, operation.end)
-        return symbol_name(text[at:end].strip()) if 0 <= at < end else ""
+        return annotation.offset in self._custom_calls.result_calls
 
     def _has_sharding(self, operation: Operation) -> bool:
         if any(operation.attribute(key) for key in _SHARDING_KEYS):
@@ -168,24 +127,17 @@ class MlirText(Program):
                     found[one.scope, one.name.removesuffix("#0")] = one
         return found
 
-    def _operations(self) -> Iterator[tuple[str, Operation]]:
-        """Every operation of a function, with the name of that."""
-        for function in self.tree.walk():
-            if function.full_name.endswith(".func"):
-                scope = function.symbol or ""
-                yield from ((scope, operation) for operation in function.walk() if operation is not function)
-
     def uses(self) -> Iterator[Use]:
         """Which values with an HLO sharding operations with an HLO sharding use."""
         values = self._gspmd
-        for scope, operation in self._operations() if values else ():
+        for scope, operation in self._custom_calls.operations() if values else ():
             names = [f"{name}#0" if count > 1 else name for name, count in operation.results]
             user = values.get((scope, names[0])) if names else None
             if user is None:
                 continue
             for name in operation.operands:
                 if value := values.get((scope, name)):
-                    yield Use(value, user, self.target_of(operation))
+                    yield Use(value, user, called_by(operation))
 
     def unsharded_results(self) -> Iterator[tuple[str, Place, Annotation]]:
         """The results of the main function without sharding whose value has an HLO sharding."""
@@ -196,7 +148,7 @@ class MlirText(Program):
             return
         scope = open_results[0][1].scope
         returned: list[str] = []
-        for of_function, operation in self._operations():
+        for of_function, operation in self._custom_calls.operations():
             if of_function == scope and operation.full_name == "func.return":
                 returned = operation.operands
         for i, result in open_results:

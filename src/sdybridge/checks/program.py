@@ -5,9 +5,9 @@ from __future__ import annotations
 import abc
 import functools
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdybridge.modules.annotations import SDY
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
@@ -109,6 +109,9 @@ class Program(abc.ABC):
         outputs: The results of that.
         meshes: Its meshes by name.
         num_partitions: How many devices it is partitioned over, if it says so.
+        is_mlir: Whether it is MLIR.
+        carried_results: In MLIR, for results whose Shardy sharding a call on their value carries, by function
+            and name, the name of that value.
     """
 
     source: Source
@@ -119,6 +122,8 @@ class Program(abc.ABC):
     outputs: Sequence[Annotation]
     meshes: Mapping[str, MeshAttr]
     num_partitions: int | None
+    is_mlir: bool = False
+    carried_results: Mapping[tuple[str, str], str] = MappingProxyType({})
 
     @abc.abstractmethod
     def place(self, annotation: Annotation) -> Place:
@@ -160,11 +165,6 @@ class Program(abc.ABC):
     @functools.cached_property
     def _lines(self) -> Lines | Source:
         return self.source.lines()
-
-    @property
-    def has_shardy(self) -> bool:
-        """Whether any value has a Shardy sharding that is not text."""
-        return any(one.carrier == SDY for one in self.annotations)
 
 
 GSPMD_CALLS = frozenset(("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"))

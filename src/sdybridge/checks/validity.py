@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import resolve_mesh
-from sdybridge.checks.device_map import device_ids
+from sdybridge.bridge.device_map import device_ids
 from sdybridge.checks.program import Place, Problem
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType

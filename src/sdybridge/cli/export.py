@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import MeshType, known_meshes, target_option
-from sdybridge.cli.summary import as_json, describe, plural
+from sdybridge.cli.options import MeshType, all_functions_option, known_meshes, target_option
+from sdybridge.cli.summary import as_json, describe, function_table, plural
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import CarrierForm, ConstraintForm, export_module
 
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     multiple=True,
     help="Of HLO: a mesh that the program lacks, x=2,y=4 or a full <[...]>; repeat as @name=... for several.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
+@all_functions_option
+@click.option("-q", "--quiet", is_flag=True, help="No summary and no warnings on standard error.")
 @click.option("--json", "in_json", is_flag=True, help="The summary on standard error as JSON.")
 def command(
     file: str,
@@ -59,6 +60,7 @@ def command(
     *,
     portable: bool,
     add_missing_sharding_to_control_flow: bool | None,
+    all_functions: bool,
     quiet: bool,
     in_json: bool,
 ) -> None:
@@ -94,7 +96,7 @@ def command(
     seconds = time.perf_counter() - start
     write_program(output, result.program)
     if in_json:
-        summary = as_json(result, source, seconds, added_replicated=result.added)
+        summary = as_json(result, program, seconds, added_replicated=result.added)
         click.echo(json.dumps(summary, indent=2), err=True)
     elif not quiet:
         operations = plural(result.added, "operation")
@@ -102,4 +104,5 @@ def command(
         opened = 0 if result.proto is not None else source.text.count("{") - source.text.count("}")
         if opened:
             details.append(f"warning:   {plural(abs(opened), 'brace')} without a partner; was the file cut?")
-        click.echo(describe(result, source, seconds, details), err=True)
+        table = function_table(result, program, all_functions=all_functions)
+        click.echo(describe(result, source, seconds, details) + table, err=True)

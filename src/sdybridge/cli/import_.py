@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
-from sdybridge.cli.summary import as_json, describe, place, plural
+from sdybridge.cli.options import MeshType, Names, all_functions_option, known_meshes, target_option
+from sdybridge.cli.summary import as_json, describe, function_table, place, plural
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import import_module
 
@@ -55,7 +55,8 @@ _OPEN = re.compile(r"(args|results|all)(?:=([01](?:,[01])*))?")
     help="Put back the Shardy attributes that frontend attributes such as xla.sdy.sharding keep.",
 )
 @target_option
-@click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
+@all_functions_option
+@click.option("-q", "--quiet", is_flag=True, help="No summary and no warnings on standard error.")
 @click.option("--json", "in_json", is_flag=True, help="The summary on standard error as JSON.")
 def command(
     file: str,
@@ -67,6 +68,7 @@ def command(
     *,
     remove_added_sharding_from_control_flow: bool,
     carriers: bool,
+    all_functions: bool,
     quiet: bool,
     in_json: bool,
 ) -> None:
@@ -107,7 +109,7 @@ def command(
     if in_json:
         summary = as_json(
             result,
-            source,
+            program,
             seconds,
             removed_replicated=result.removed,
             from_carriers=result.carried,
@@ -135,7 +137,8 @@ def command(
             f"kept:      the call of @{kept.symbol} at {place(result, source, kept.at)}: {kept.reason}"
             for kept in result.kept
         ]
-        click.echo(describe(result, source, seconds, details), err=True)
+        table = function_table(result, program, all_functions=all_functions)
+        click.echo(describe(result, source, seconds, details) + table, err=True)
 
 
 def _open_values(options: tuple[str, ...]) -> tuple[list[bool], list[bool]]:

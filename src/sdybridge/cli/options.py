@@ -20,6 +20,10 @@ target_option = click.option(
     "named (current, with named meshes in place of device grids).",
 )
 
+all_functions_option = click.option(
+    "-a", "--all", "all_functions", is_flag=True, help="Every function in the summary, not the first 10."
+)
+
 
 class Names(click.ParamType[tuple[str, ...]]):
     """Names with commas between them."""

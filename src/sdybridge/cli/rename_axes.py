@@ -41,6 +41,6 @@ def command(names: tuple[str, ...], file: str, output: str | None, *, quiet: boo
     seconds = time.perf_counter() - start
     write_program(output, result.program)
     if in_json:
-        click.echo(json.dumps(as_json(result, program.source, seconds), indent=2), err=True)
+        click.echo(json.dumps(as_json(result, program, seconds), indent=2), err=True)
     elif not quiet:
         click.echo(describe(result, program.source, seconds), err=True)

@@ -43,6 +43,6 @@ def command(file: str, output: str | None, to: str, *, quiet: bool, in_json: boo
     seconds = time.perf_counter() - start
     write_program(output, result.program)
     if in_json:
-        click.echo(json.dumps(as_json(result, program.source, seconds), indent=2), err=True)
+        click.echo(json.dumps(as_json(result, program, seconds), indent=2), err=True)
     elif not quiet:
         click.echo(describe(result, program.source, seconds), err=True)

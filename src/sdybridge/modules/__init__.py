@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.conversion_warnings import ConversionWarning as ConversionWarning
 from sdybridge.modules.converted import ConvertedModule as ConvertedModule
 from sdybridge.modules.converted import ConvertedSharding as ConvertedSharding
 from sdybridge.modules.export.module import CarrierForm as CarrierForm

@@ -8,43 +8,62 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.carriers import SHARDING
 from sdybridge.modules.mlir.lexer import SYMBOL, TRIVIA, matching_bracket, next_code, symbol_name, unescape
+from sdybridge.modules.programs import read_hlo, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sdybridge.modules.converted import ConvertedModule, ConvertedSharding
+    from sdybridge.modules.hlo_program import HloProgram
 
 _FUNCTION = re.compile(
     rf"func\.func(?![\w.$\-]){TRIVIA}(?:(?:public|private|nested)(?![\w.$\-]){TRIVIA})?({SYMBOL}){TRIVIA}\("
 )
-_SITE = re.compile(
-    r'mhlo\.sharding = (?P<hlo>"[^"\n]*+")|(?P<full>#sdy\.sharding(?:_per_value)?)(?=<)'
-    r"|out_sharding=(?=<)|(?:in|out)_shardings=(?=\[)"
-    r'|"?(?P<operation>sdy\.[a-z]\w*+)"?(?=[ (])(?! =)'
+_PLAIN = r"<[^<>\n]*+>"
+# Patterns that start with letters, not with a choice, are found at the speed of a search for text.
+_HLO = re.compile(r'mhlo\.sharding = ("[^"\n]*+")')
+_SHARDY = re.compile(
+    rf"sdy\.(?:(?<=#sdy\.)sharding(?P<plain>{_PLAIN}|_per_value<\[(?:{_PLAIN}(?:, )?+)*+\]>)"
+    r"|(?<=#sdy\.)sharding(?:_per_value)?(?=<)"
+    r'|(?<!#sdy\.)(?<!xla\.sdy\.)(?P<operation>[a-z]\w*+)"?(?=[ (])(?! =))'
 )
+_BESIDE = re.compile(r"[^{}\"\n]*\bsdy\.sharding =")
+_CALL = re.compile(r"custom_call @([\w.$]+)\(")
+_PARAMETER = re.compile(r"_sharding(s?)=(?=[<\[])")
+_CONSTRAINTS = ("sdy.reshard", "sdy.sharding_constraint")
 
 
 @dataclass(slots=True)
 class FunctionReport:
-    """What was done in one function.
+    """What was done in one function, or in one computation of HLO.
 
     Attributes:
         name: Its name; empty for what is in no function.
         shardings: How many of its shardings were converted.
-        operations: How many Shardy operations it had, by name.
+        operations: How many operations of it were rewritten or removed, by name.
         losses: At how many of its shardings something was lost, by kind.
+        kept: How many of its shardings stay as they are.
     """
 
     name: str
     shardings: int = 0
     operations: Counter[str] = field(default_factory=Counter)
     losses: Counter[str] = field(default_factory=Counter)
+    kept: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to do in it, and nothing to leave."""
+        return not (self.shardings or self.operations or self.kept)
 
 
-def report_functions(text: str, result: ConvertedModule) -> list[FunctionReport]:
-    """What a conversion did in each function of the program, in the order of the text.
+def report_functions(program: str | bytes, result: ConvertedModule) -> list[FunctionReport]:
+    """What a conversion did in each function or computation of the program, in the order of the program.
 
     Args:
-        text: The program as MLIR text, before the conversion.
+        program: The program before the conversion, in any format.
         result: What the conversion answered.
 
     >>> from sdybridge.modules import export_module
@@ -54,40 +73,80 @@ def report_functions(text: str, result: ConvertedModule) -> list[FunctionReport]
     >>> [(one.name, one.shardings, *one.losses) for one in report_functions(text, export_module(text))]
     [('', 0), ('f', 1, 'axis-names', 'openness'), ('g', 0)]
     """
+    known = {sharding.before: sharding for sharding in result.shardings}
+    hlo = read_hlo(program)
+    if hlo is not None:
+        return _of_computations(hlo, known)
+    text = text_of(program)
     reports = [FunctionReport("")]
     starts = [0]
     for hit in _FUNCTION.finditer(text):
         if next_code(text, starts[-1], hit.start()) == hit.start():
             starts.append(hit.start())
             reports.append(FunctionReport(symbol_name(hit[1])))
-    known = {sharding.before: sharding for sharding in result.shardings}
-    for hit in _SITE.finditer(text):
-        report = reports[bisect.bisect_right(starts, hit.start()) - 1]
-        if hit["operation"]:
-            report.operations[hit["operation"]] += 1
-        if hit["operation"] not in (None, "sdy.reshard", "sdy.sharding_constraint"):
-            continue
-        sharding = known.get(_spelled(text, hit))
+    for at, spelled, operation in _sites(text):
+        report = reports[bisect.bisect_right(starts, at) - 1]
+        if operation in result.operations:
+            report.operations[operation] += 1
+        sharding = known.get(spelled)
         if sharding:
             report.shardings += 1
             report.losses.update(_kinds(sharding))
-    return [one for one in reports if one.name or one.operations or one.shardings or len(reports) > 1]
+        elif spelled and not operation and _is_code(text, at):
+            report.kept += 1
+    return [one for one in reports if one.name or not one.is_empty]
 
 
-def _spelled(text: str, hit: re.Match[str]) -> str:
-    """The sharding at a site, as results list it."""
-    if hit["hlo"]:
-        return unescape(hit["hlo"])
-    start = hit.end()
-    if hit["operation"]:
-        start = text.find("<", start)
-        if start < 0 or "\n" in text[hit.end() : start]:
-            return ""
-    end = matching_bracket(text, start)
-    body = text[start:end]
-    if body.startswith("["):
-        return f"#sdy.sharding_per_value<{body}>"
-    return f"{hit['full'] or '#sdy.sharding'}{body}"
+def _sites(text: str) -> Iterator[tuple[int, str, str]]:
+    """Where a sharding or a Shardy operation stands, the sharding as results list it, and the operation."""
+    for hit in _HLO.finditer(text):
+        if _BESIDE.match(text, hit.end()):
+            continue  # the Shardy sharding of the same value counts
+        yield hit.start(), unescape(hit[1]), ""
+    for hit in _SHARDY.finditer(text):
+        operation = f"sdy.{hit['operation']}" if hit["operation"] else ""
+        if not operation:
+            end = hit.end() if hit["plain"] else matching_bracket(text, hit.end())
+            yield hit.start() - 1, text[hit.start() - 1 : end], ""
+        else:
+            yield hit.start(), _constraint(text, hit.end()) if operation in _CONSTRAINTS else "", operation
+    for hit in _CALL.finditer(text):
+        yield hit.start(), "", f"stablehlo.custom_call @{hit[1]}"
+    for hit in _PARAMETER.finditer(text):
+        value = text[hit.end() : matching_bracket(text, hit.end())]
+        yield hit.start(), f"#sdy.sharding_per_value<{value}>" if hit[1] else f"#sdy.sharding{value}", ""
+
+
+def _is_code(text: str, at: int) -> bool:
+    """Whether an offset is in no string and in no comment."""
+    return next_code(text, text.rfind("\n", 0, at) + 1, at) == at
+
+
+def _constraint(text: str, at: int) -> str:
+    """The sharding of a constraint whose operand follows at `at`."""
+    start = text.find("<", at)
+    if start < 0 or "\n" in text[at:start]:
+        return ""
+    return f"#sdy.sharding{text[start : matching_bracket(text, start)]}"
+
+
+def _of_computations(program: HloProgram, known: dict[str, ConvertedSharding]) -> list[FunctionReport]:
+    """The same for the computations of HLO that have shardings."""
+    reports: dict[str, FunctionReport] = {}
+    for site in program.sites():
+        carrier = site.carrier(SHARDING) if SHARDING in site.frontend_attributes else None
+        if not carrier and not site.has_sharding:
+            continue
+        report = reports.setdefault(site.computation, FunctionReport(site.computation))
+        sharding = known.get(carrier.text) if carrier else None
+        if sharding is None and not carrier and site.sharding is not None:
+            sharding = known.get(site.sharding.to_string())
+        if sharding:
+            report.shardings += 1
+            report.losses.update(_kinds(sharding))
+        else:
+            report.kept += 1
+    return list(reports.values())
 
 
 def _kinds(sharding: ConvertedSharding) -> list[str]:

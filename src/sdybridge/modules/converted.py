@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sdybridge.bridge import Loss
+    from sdybridge.modules.conversion_warnings import ConversionWarning
     from sdybridge.sdy import MeshAttr
 
 
@@ -45,6 +46,7 @@ class ConvertedModule:
         operations: How many operations of each name were rewritten or removed.
         meshes: The meshes that the Shardy side of the conversion declares, by name.
         proto: The new program, if it is a proto.
+        warnings: Shardings of two kinds that do not go together, and what XLA makes of them.
     """
 
     text: str
@@ -52,6 +54,7 @@ class ConvertedModule:
     operations: Mapping[str, int]
     meshes: Mapping[str, MeshAttr]
     proto: bytes | None = field(default=None, kw_only=True)
+    warnings: tuple[ConversionWarning, ...] = field(default=(), kw_only=True)
 
     @property
     def program(self) -> str | bytes:

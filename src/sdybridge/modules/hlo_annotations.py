@@ -104,7 +104,7 @@ class HloAnnotations:
         """
         for site in self._sites():
             with self._errors_kept():
-                yield from self._of_site(site)
+                yield from self.of_site(site)
 
     def _sites(self) -> Iterator[HloSite]:
         """The places with shardings, with a report now and then."""
@@ -135,7 +135,7 @@ class HloAnnotations:
                     first[key] = site
         for key, site in first.items():
             with self._errors_kept():
-                for one in self._of_site(site):
+                for one in self.of_site(site):
                     yield one, counts[key]
 
     @staticmethod
@@ -155,7 +155,7 @@ class HloAnnotations:
 
     def _every_tensor(self, site: HloSite) -> list[Annotation]:
         with self._errors_kept():
-            found = list(self._of_site(site))
+            found = list(self.of_site(site))
             if found:  # its own Shardy sharding says most
                 carriers = {one.carrier for one in found}
                 wanted = CARRIER if CARRIER in carriers else HLO
@@ -166,7 +166,12 @@ class HloAnnotations:
             for name, shape in zip(_names(site, len(tensors)), tensors, strict=True)
         ]
 
-    def _of_site(self, site: HloSite) -> Iterator[Annotation]:
+    def of_site(self, site: HloSite) -> Iterator[Annotation]:
+        """What one place says, in both notations.
+
+        Raises:
+            SdyBridgeError: As `annotations`.
+        """
         if site.has_sharding:
             site.verify()
             sharding = site.sharding

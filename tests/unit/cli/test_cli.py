@@ -383,14 +383,16 @@ def test_export_json(program: Path) -> None:
         ],
         "losses": {"openness": 1, "axis-names": 2},
         "functions": [
-            {"name": "", "sites": 0, "operations": {"sdy.mesh": 1}, "losses": {}},
+            {"name": "", "sites": 0, "operations": {"sdy.mesh": 1}, "kept": 0, "losses": {}},
             {
                 "name": "f",
                 "sites": 2,
                 "operations": {"sdy.reshard": 1},
+                "kept": 0,
                 "losses": {"axis-names": 2, "openness": 1},
             },
         ],
+        "warnings": [],
     }
 
 

@@ -31,6 +31,7 @@ class HloExport:
     Attributes:
         meshes: The meshes that the program declares, and the caller's.
         attributes: What becomes of the module's frontend attributes, once every site is edited.
+        mixed: What to warn of, once every site is edited.
     """
 
     def __init__(
@@ -41,8 +42,11 @@ class HloExport:
         *,
         keep_carriers: bool,
     ) -> None:
+        from sdybridge.modules.mixed_programs import MixedSites  # export of MLIR loads without
+
         self.meshes: dict[str, MeshAttr] = declared_meshes(program)
         self.attributes: dict[str, str | None] = {}
+        self.mixed = MixedSites(program, target)
         self._any_mesh = mesh if isinstance(mesh, MeshAttr) else None
         if mesh is not None and not isinstance(mesh, MeshAttr):
             self.meshes = {**mesh, **self.meshes}
@@ -68,7 +72,10 @@ class HloExport:
         changes: dict[str, str | None] = {}
         if not self._keep_carriers:
             changes = {key: None for key in _OWN if key in attributes}
-        sharding = self._converted(site, attributes.get(SHARDING))
+        text = attributes.get(SHARDING)
+        if text is not None or site.has_sharding:
+            self.mixed.see(site, has_carrier=text is not None)
+        sharding = self._converted(site, text)
         is_converted = sharding is not None
         returned = self._returned.get(site.computation)
         if sharding is not None and site.target == RESULT_CALL:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ConversionError, ParseError, SdyBridgeError
+from sdybridge.modules.conversion_warnings import is_mixed
 from sdybridge.modules.converted import ConvertedModule
 from sdybridge.modules.export.control_flow import add_missing_shardings
 from sdybridge.modules.export.custom_calls import export_custom_calls
@@ -106,18 +107,22 @@ def export_module(
         raise TypeError(f"expected the program's text or bytes, not a {type(text).__name__}")
     program = read_hlo(text, name)
     if program is not None:
-        return named(
-            name,
-            functools.partial(_export_hlo, program, Target(target), mesh, keep_carriers=carrier is not None),
-        )
+        export = functools.partial(_export_hlo, program, name, Target(target), mesh)
+        return named(name, functools.partial(export, keep_carriers=carrier is not None))
     text = text_of(text)
     target, constraints = Target(target), ConstraintForm(constraints)
     source = Source(text, name)
     if carrier is not None:
         add_missing = add_missing_sharding_to_control_flow is True
-        return _with_carriers(source, target, progress, add_missing=add_missing)
-    add_missing = add_missing_sharding_to_control_flow is not False
-    return _exported(source, target, constraints, progress, add_missing=add_missing, retuple=True)
+        result = _with_carriers(source, target, progress, add_missing=add_missing)
+    else:
+        add_missing = add_missing_sharding_to_control_flow is not False
+        result = _exported(source, target, constraints, progress, add_missing=add_missing, retuple=True)
+    if not is_mixed(text):
+        return result
+    from sdybridge.modules.mixed_programs import warnings_of_export  # few programs need it
+
+    return replace(result, warnings=warnings_of_export(source, target))
 
 
 def _with_carriers(
@@ -200,6 +205,7 @@ def _exported(
 
 def _export_hlo(
     program: HloProgram,
+    name: str,
     target: Target,
     mesh: MeshAttr | Mapping[str, MeshAttr] | None,
     *,
@@ -214,6 +220,7 @@ def _export_hlo(
         operations={},
         meshes=export.meshes,
         added=0,
+        warnings=export.mixed.warnings(name, is_import=False),
     )
 
 

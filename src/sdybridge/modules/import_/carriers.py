@@ -24,6 +24,7 @@ from sdybridge.modules.import_.carried_shardings import (
 )
 from sdybridge.modules.import_.carrier_edits import CarrierEdits
 from sdybridge.modules.import_.mesh_declarations import opening
+from sdybridge.modules.import_.mixed_carriers import MixedCarriers
 from sdybridge.modules.import_.split_results import SplitResults
 from sdybridge.modules.mlir.carrier_calls import DIRECTIONS, target_of
 from sdybridge.modules.mlir.frontend_attributes import (
@@ -84,6 +85,7 @@ class CarriersImport:
         operations: How many calls became operations, by their names.
         meshes: The meshes that were declared, by name.
         dropped: How many HLO shardings without a carrier were removed.
+        mixed: What there was of HLO shardings.
     """
 
     text: str
@@ -92,6 +94,7 @@ class CarriersImport:
     operations: Mapping[str, int]
     meshes: Mapping[str, MeshAttr]
     dropped: int
+    mixed: MixedCarriers
 
 
 def import_carriers(source: Source, known: Mapping[str, MeshAttr], target: Target) -> CarriersImport:
@@ -123,6 +126,7 @@ def import_carriers(source: Source, known: Mapping[str, MeshAttr], target: Targe
         operations=work.edits.operations,
         meshes=work.meshes,
         dropped=work.edits.dropped,
+        mixed=work.mixed,
     )
 
 
@@ -136,7 +140,9 @@ class _Import:
         self.declared = find_meshes(source)
         self.shardings = CarriedShardings(target, known)
         self.edits = CarrierEdits(source, self.shardings)
+        self.mixed = MixedCarriers(source, target)
         self.meshes: dict[str, MeshAttr] = {}
+        self._function = ""  # the name of the one that is read now
         self._tuples: dict[str, Carrier] = {}  # what the module keeps for all arguments, or all results
         self._halves = SplitResults(self.tree.aliases, self.shardings, self.edits)
 
@@ -200,6 +206,7 @@ class _Import:
             if name.endswith(".func"):
                 functions.append((operation, []))
                 self._halves.enter(operation)
+                self._function = operation.symbol or ""
                 self._values(operation, "arg_attrs", {})
             elif self._halves.combined(operation):
                 pass
@@ -239,6 +246,13 @@ class _Import:
             elif own:
                 name = f"{'result' if is_result else 'argument'} {index} of"
                 found = own, self._of_value(function, value, own, name)
+            called = f"result {index}" if is_result else value.name or f"argument {index}"
+            where = (function.symbol or "", "result" if is_result else "argument", called)
+            hlo = attributes.entries.get(_HLO) if attributes else None
+            if found:
+                self.mixed.carried(where, found[0], [found[1]], hlo, self.shardings.meshes)
+            else:
+                self.mixed.alone(where, hlo)
             if found and attributes:
                 self.edits.put(attributes, found[0], str(found[1]), is_listed=function.is_generic)
             elif found:
@@ -295,16 +309,30 @@ class _Import:
         elif target == "xla.sdy.PropagationBarrier" and is_on_one:
             self._barrier(operation, attributes)
         elif carrier is None and SHARDING_RULE not in attributes.frontend:
+            self._note(operation, attributes, None, ())
             if target not in _KEEP_HLO and name not in _FEEDS:
                 self.edits.orphan(attributes)
         else:
             shardings = self._of_operation(operation, carrier) if carrier else ()
+            self._note(operation, attributes, carrier, shardings)
             if carrier and target == "Sharding" and len(shardings) == 1 and is_on_one:
                 self._constraint(operation, attributes, carrier, shardings)
             else:
                 value = str(TensorShardingPerValueAttr(shardings)) if shardings else None
                 self.edits.put(attributes, carrier, value)
         return None
+
+    def _note(
+        self, operation: Operation, attributes: Attributes, carrier: Carrier | None, shardings: Shardings
+    ) -> None:
+        """Take note of the HLO sharding of an operation, and of its carrier."""
+        results = operation.results
+        value = self._function, operation.full_name, results[0][0] if results else operation.full_name
+        hlo = attributes.entries.get(_HLO)
+        if carrier:
+            self.mixed.carried(value, carrier, shardings, hlo, self.shardings.meshes)
+        elif operation.full_name in _CALLS and target_of(operation) == "Sharding":
+            self.mixed.alone(value, hlo)
 
     def _of_operation(self, operation: Operation, carrier: Carrier) -> Shardings:
         """The shardings of an operation's results; none where a tuple has them on its elements."""

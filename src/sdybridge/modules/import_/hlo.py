@@ -15,6 +15,7 @@ from sdybridge.modules.export.hlo import declared_meshes
 from sdybridge.modules.hlo_program import RESULT_CALL, Edit
 from sdybridge.modules.hlo_results import returned_values
 from sdybridge.modules.import_.meshes import fresh_name
+from sdybridge.modules.mixed_programs import MixedSites
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr, print_mesh_dictionary
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class HloImport:
         attributes: What becomes of the module's frontend attributes.
         shardings: Every distinct sharding that was converted.
         carried: At how many places a Shardy sharding rode along already.
+        mixed: What to warn of, once every site is edited.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class HloImport:
         self._program = program
         self._target = target
         self.carried = 0
+        self.mixed = MixedSites(program, target)
         self._read_carriers = read_carriers
         self._list_replicated_axes = list_replicated_axes
         self._open_arguments = open_arguments
@@ -120,6 +123,9 @@ class HloImport:
 
     def edit(self, site: HloSite) -> Edit | None:
         """What becomes of one site."""
+        has_carrier = SHARDING in site.frontend_attributes
+        if site.opcode and (site.has_sharding or has_carrier):
+            self.mixed.see(site, has_carrier=has_carrier)
         if not site.has_sharding or not site.opcode:
             return None  # a field of the module, of a program that is partitioned already, stays
         if self._has_carrier(site) or site.offset in self._carried_roots:

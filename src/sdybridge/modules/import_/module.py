@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError, SdyBridgeError
+from sdybridge.modules.conversion_warnings import has_attributes, is_mixed
 from sdybridge.modules.converted import ConvertedModule, most_frequent_first
 from sdybridge.modules.import_.carriers import CARRIED, SWITCH, CarriersImport, import_carriers
 from sdybridge.modules.import_.computations import (
@@ -25,6 +26,7 @@ from sdybridge.modules.import_.meshes import convert_found, infer_meshes, known_
 from sdybridge.modules.import_.open_values import OpenValues
 from sdybridge.modules.import_.shard_map import import_shard_maps, mark_shard_maps
 from sdybridge.modules.import_.shardings import ShardingImport
+from sdybridge.modules.mixed_programs import warnings_of_import
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.splice import Origins, splice
 from sdybridge.source import Source, Span
@@ -138,7 +140,7 @@ def import_module(
             list_replicated_axes=list_replicated_axes,
             read_carriers=carriers,
         )
-        return named(name, functools.partial(_import_hlo, program, hlo, mesh, mesh_name, axis_names))
+        return named(name, functools.partial(_import_hlo, program, name, hlo, mesh, mesh_name, axis_names))
     text = text_of(text)
     source = Source(text, name)
     read = source  # what the later steps read
@@ -164,7 +166,11 @@ def import_module(
     except SdyBridgeError as error:
         raise _located(error, source, read, steps) from None
     result = _together(result, carried, computations, steps) if steps else result
-    return _with_shard_maps(result, source, target) if marks else result
+    result = _with_shard_maps(result, source, target) if marks else result
+    if not is_mixed(text):
+        return result
+    known = carried.mixed.program() if carried and not has_attributes(text) else None
+    return replace(result, warnings=warnings_of_import(source, target, known))
 
 
 def _with_shard_maps(result: ImportResult, source: Source, target: Target) -> ImportResult:
@@ -265,6 +271,7 @@ def _together(
 
 def _import_hlo(
     program: HloProgram,
+    name: str,
     hlo: HloImport,
     mesh: MeshAttr | Mapping[str, MeshAttr] | None,
     mesh_name: str,
@@ -280,4 +287,5 @@ def _import_hlo(
         meshes=hlo.meshes,
         removed=0,
         carried=hlo.carried,
+        warnings=hlo.mixed.warnings(name, is_import=True),
     )

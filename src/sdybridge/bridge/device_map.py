@@ -144,3 +144,46 @@ def bounds(found: DeviceMap, shape: Sequence[int], whole: Sequence[int]) -> tupl
         high = np.minimum(low + length, sizes)
     high[~found.holds] = low[~found.holds]
     return low, high
+
+
+def same_placement(a: HloSharding, b: HloSharding) -> bool:
+    """Whether two shardings put the same part of any tensor on each device.
+
+    >>> grids = "devices=[2,2]<=[4]", "devices=[2,2]1,0,3,2"
+    >>> same_placement(*[HloSharding.from_string(f"{{{grid} last_tile_dim_replicate}}") for grid in grids])
+    True
+
+    Raises:
+        ConversionError: There are too many devices to look at each.
+        VerificationError: A device is negative, or stands in a grid twice.
+    """
+    a, b = a.v3_to_v2_sharding(), b.v3_to_v2_sharding()
+    if a.is_tuple or b.is_tuple:
+        first, second = (one.tuple_elements if one.is_tuple else (one,) for one in (a, b))
+        return len(first) == len(second) and all(map(same_placement, first, second))
+    if len({devices_of(a), devices_of(b)} - {None}) > 1:
+        return False
+    if a == b:
+        return True
+    grids = [device_ids(one) for one in (a, b) if is_grid(one)]
+    if not grids:
+        return _whole(a) == _whole(b)
+    ids = grids[0]
+    return bool((ids == grids[-1]).all()) and _same_maps(device_map(a, ids), device_map(b, ids))
+
+
+def _whole(sharding: HloSharding) -> tuple[OpShardingType, int | None]:
+    """What a sharding without a grid says."""
+    is_one = sharding.type is _OTHER
+    return OpShardingType.REPLICATED if is_one else sharding.type, sharding.unique_device
+
+
+def _same_maps(a: DeviceMap, b: DeviceMap) -> bool:
+    ranks = {len(one.counts) for one in (a, b) if one.counts is not None}
+    if len(ranks) > 1 or a.kind is not b.kind or (a.holds != b.holds).any():
+        return False
+    rank = max(ranks, default=0)
+    counts = [one.counts or (1,) * rank for one in (a, b)]
+    if counts[0] != counts[1] or any((a.groups[kind] != b.groups[kind]).any() for kind in _GROUPS):
+        return False
+    return a.counts is None or bool((a.tiles == b.tiles)[a.holds].all())

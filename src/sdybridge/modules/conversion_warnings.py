@@ -1,0 +1,77 @@
+"""What a conversion warns of: shardings of two kinds that do not go together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdybridge.source import Source, Span
+
+_CARRIERS = ("xla.sdy.sharding", "xla.sdy.tuple_")
+_STARTS = frozenset(' \t\n{(,"')  # what stands before a key or an operation, not `#` or `xla.`
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionWarning:
+    """What XLA would read differently than the program seems to say.
+
+    Attributes:
+        rule: The rule that is broken: the name of one of those of `sdybridge check`.
+        message: What is wrong, in one line.
+        source: The text; without characters for a proto, which has no lines.
+        span: Where in the text.
+        where: The place in a program without lines.
+        notes: What XLA does, what the conversion did, and where the other shardings are.
+        help: What to do.
+    """
+
+    rule: str
+    message: str
+    source: Source = field(repr=False)
+    span: Span | None = None
+    where: str = ""
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+
+    @property
+    def location(self) -> str:
+        """`file:line:column`, or the file and the instruction."""
+        if not self.span:
+            return f"{self.source.name}: {self.where}"
+        line, column = self.source.location(self.span.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    def __str__(self) -> str:
+        lines = [f"{self.location}: warning: {self.message}"]
+        if self.span:
+            lines.append(self.source.excerpt(self.span))
+        lines += [f"note: {note}" for note in self.notes]
+        if self.help:
+            lines.append(f"help: {self.help}")
+        return "\n".join(lines)
+
+
+def is_mixed(text: str) -> bool:
+    """Whether an MLIR program may have shardings of two kinds.
+
+    >>> is_mixed("mhlo.sharding call @xla.sdy.body"), is_mixed("mhlo.sharding xla.sdy.sharding")
+    (False, True)
+    """
+    has_hlo, has_carriers = "mhlo.sharding" in text, any(key in text for key in _CARRIERS)
+    return (has_hlo and has_carriers) or ((has_hlo or has_carriers) and has_attributes(text))
+
+
+def has_attributes(text: str) -> bool:
+    """Whether an MLIR program may have Shardy's own attributes or operations.
+
+    >>> has_attributes("sdy.sharding"), has_attributes("xla.sdy.sharding")
+    (True, False)
+    """
+    at = text.find("sdy.")
+    while at >= 0:
+        before = text[at - 1 : at]
+        if not before or before in _STARTS:
+            return True
+        at = text.find("sdy.", at + 1)
+    return False
