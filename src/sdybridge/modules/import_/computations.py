@@ -18,7 +18,7 @@ from sdybridge.modules.mlir.frontend_attributes import read_attributes
 from sdybridge.modules.mlir.lexer import STRING, SUFFIX_ID, symbol_name, unescape
 from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.renaming import Renamed, rename_edits
-from sdybridge.modules.mlir.types import tuple_elements
+from sdybridge.modules.mlir.types import shape_of, tuple_elements
 from sdybridge.modules.mlir.values import Scope
 from sdybridge.modules.splice import splice, whole_line
 from sdybridge.sdy import ManualAxesAttr, TensorShardingPerValueAttr
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 CALLED = "xla.sdy.manual_computation_body"
 """What stands in every program with such calls."""
 
-_BODY = re.compile(r"(?:local_)?xla\.sdy\.manual_computation_body(?![A-Za-z])")
 _TO_LOCAL = frozenset({"xla.sdy.GlobalToLocalShape", "local_xla.sdy.GlobalToLocalShape"})
 _TO_GLOBAL = frozenset({"xla.sdy.LocalToGlobalShape", "local_xla.sdy.LocalToGlobalShape"})
+_ENDS = _TO_LOCAL | _TO_GLOBAL
 _PASSING = (".custom_call", ".get_tuple_element", ".copy", ".sharding_constraint")
 _INDEX = re.compile(r"\[\s*+(\d{1,6})\s*+\]")
 _TOKEN = re.compile(rf"(%{SUFFIX_ID})|{STRING}|//[^\n]*+|(?<![\w.$\-])(call)(?=\s++@)")
@@ -77,6 +77,10 @@ class ComputationsImport:
 
 class KeptError(Exception):
     """A call does not become a manual computation."""
+
+
+class DeadError(Exception):
+    """Nothing uses what a call gives, tensors without elements."""
 
 
 class NoCallError(Exception):
@@ -141,6 +145,8 @@ class ComputationImport:
         self.functions: dict[str, Operation] = {}
         self.calls: dict[Operation, list[Call]] = {}  # by the function that they are in
         self.kept_bodies: set[str] = set()
+        self.kept_calls: list[Operation] = []
+        self.dead: dict[Operation, list[Operation]] = defaultdict(list)  # by the function that they are in
         self.stem = "body"
         self.number = 0
 
@@ -154,39 +160,50 @@ class ComputationImport:
             for operations, scope in _blocks(function):
                 bodies = [(one, symbol) for one in operations if (symbol := callee_of(one))]
                 bodies = [(one, symbol) for one, symbol in bodies if self.is_body(one, symbol)]
-                if not bodies:
+                ends = [one for one in operations if target_of(one) in _ENDS]
+                if not bodies and not ends:
                     continue
-                around = Around(operations, scope)
+                around = Around(
+                    operations, scope, Counter(value for one, _ in bodies for value in one.operands)
+                )
+                dead: list[Operation] = []
                 for operation, symbol in bodies:
                     try:
                         found.append(self.call(operation, symbol, around))
                     except KeptError as kept:
                         self.keep(operation, str(kept))
+                    except DeadError:
+                        dead.append(operation)
                     except NoCallError:
                         continue
+                gone = Counter(value for one in dead for value in one.operands)
+                self.dead[function] += [*dead, *(one for one in ends if around.is_dead(one, gone))]
             self.calls[function] = found
 
     def write(self) -> ComputationsImport:
         """The new program."""
         order = self._callees_first()
         calls = [call for found in self.calls.values() for call in found]
-        if not calls:
+        dead = [one for found in self.dead.values() for one in found]
+        if not calls and not dead:
             return self.result
         new: dict[Operation, _Function] = {}
         edits: list[Edit] = []
         for function in order:
             new[function] = self._function(function, new)
-        replaced = {self.functions[callee_of(call.call)] for call in calls} - {
-            self.functions[symbol] for symbol in self.kept_bodies if symbol in self.functions
-        }
+        gone = [*(call.call for call in calls), *dead]
+        replaced = {
+            self.functions[symbol] for one in gone if (symbol := callee_of(one)) in self.functions
+        } - {self.functions[symbol] for symbol in self.kept_bodies if symbol in self.functions}
         for function, written in new.items():
             if function in replaced:
                 edits.append((*whole_line(self.text, function.start, function.end), ""))
-            elif self.calls[function]:
+            elif self.calls[function] or self.dead[function]:
                 edits.append((function.start, function.end, written.text))
         self.result.edits = sorted(edits)
         self.result.text = splice(self.text, edits)
-        self.result.operations["sdy.manual_computation"] = len(calls)
+        if calls:
+            self.result.operations["sdy.manual_computation"] = len(calls)
         return self.result
 
     def keep(self, call: Operation, reason: str) -> None:
@@ -194,20 +211,26 @@ class ComputationImport:
         symbol = callee_of(call)
         self.result.kept.append(KeptCall(symbol, call.name_start, reason))
         self.kept_bodies.add(symbol)
+        self.kept_calls.append(call)
 
     def is_body(self, call: Operation, symbol: str) -> bool:  # noqa: ARG002  (others look at the call)
         """Whether a call may be that of the body of a manual computation."""
-        return _BODY.match(symbol) is not None
+        return CALLED in symbol
 
     def call(self, call: Operation, symbol: str, around: Around) -> Call:
         """The manual computation that a call stands for."""
         body = self.functions.get(symbol)
         if not body or body.is_generic or len(body.regions) != 1 or len(body.regions[0].blocks) != 1:
             raise KeptError("its function has no body of one block")
+        inside = self.types(call)[1]
+        if inside and all(_is_empty([of_type]) for of_type in inside) and around.is_dead(call):
+            raise DeadError
         to_local, operands, operand_types = self._before(call, around)
         to_global, result_types = self._behind(call, around)
         here = [*to_local[:1], call, *to_global[:1]]
         ins, outs, axes = (self._carried(key, here) for key in (IN_SHARDINGS, OUT_SHARDINGS, MANUAL_AXES))
+        if not axes and not operands and not result_types:
+            axes = ManualAxesAttr(())
         if not isinstance(axes, ManualAxesAttr):
             raise KeptError(f"nothing around it holds {MANUAL_AXES}")
         ins, outs = (
@@ -230,10 +253,10 @@ class ComputationImport:
 
     def _before(self, call: Operation, around: Around) -> tuple[list[Operation], list[str], list[str]]:
         """What makes the operands of a call local, the values that go in, and their types."""
-        sources: list[tuple[Operation, int]] = []
+        sources: list[tuple[Operation, int] | None] = []
         unpacking: list[Operation] = []
+        types = self.types(call)[0]
         for operand in call.operands:
-            around.expect_one_use(operand)
             name, _, number = operand.partition("#")
             one = around.defined.get(name)
             index = int(number or 0)
@@ -242,13 +265,20 @@ class ComputationImport:
                 index = int(found[1]) if found else -1
                 unpacking.append(one)
                 one = around.defined.get(one.operands[0])
-            if one is None or target_of(one) not in _TO_LOCAL:
+            if one and target_of(one) in _TO_LOCAL:
+                around.expect_uses(operand, around.body_uses[operand])
+                sources.append((one, index))
+            elif _is_empty(types[len(sources) :]):
+                sources.append(None)  # XLA puts constants in the place of what has no elements
+            else:
                 raise KeptError(f"its operand {operand} does not come from GlobalToLocalShape")
-            sources.append((one, index))
         if not sources:
             return [], [], []
-        first = sources[0][0]
-        if sources != [(first, k) for k in range(len(sources))] or len(first.operands) != len(sources):
+        first = next((source[0] for source in sources if source), None)
+        if first is None:
+            raise KeptError("none of its operands comes from GlobalToLocalShape")
+        in_order = all(source in (None, (first, k)) for k, source in enumerate(sources))
+        if not in_order or len(first.operands) != len(sources):
             raise KeptError("its operands are not those of one GlobalToLocalShape, in order")
         return [first, *unpacking], first.operands, self.types(first)[0]
 
@@ -258,10 +288,16 @@ class ComputationImport:
         results = [f"{name}#{k}" if count > 1 else name for name, count in call.results for k in range(count)]
         if not results:
             return [], []
-        for result in results:
-            around.expect_one_use(result)
-        user = next((one for one in around.users[results[0]] if target_of(one) in _TO_GLOBAL), None)
-        if user is None or user.operands != results or not user.results:
+        types = self.types(call)[1]
+        unused = {k for k, value in enumerate(results) if _is_empty(types[k:]) and not around.uses(value)}
+        used = [value for k, value in enumerate(results) if k not in unused]
+        for value in used:
+            around.expect_one_use(value)
+        user = next((one for one in around.users[used[0]] if target_of(one) in _TO_GLOBAL), None)
+        into = [*user.operands] if user else []
+        if user is None or not user.results or len(into) != len(results):
+            raise KeptError("its results do not go to one LocalToGlobalShape, in order")
+        if any(into[k] != value for k, value in enumerate(results) if k not in unused):
             raise KeptError("its results do not go to one LocalToGlobalShape, in order")
         types = self.types(user)[1]
         elements = tuple_elements(types[0]) if len(types) == 1 else None
@@ -319,12 +355,11 @@ class ComputationImport:
 
     def _function(self, function: Operation, new: Mapping[Operation, _Function]) -> _Function:
         """A function with the manual computations in it."""
-        edits: list[Edit] = []
         unpacked: list[tuple[int, str, str]] = []
-        for call in self.calls[function]:
-            anchor = call.to_global[0] if call.to_global else call.call
-            gone = {*call.to_local, call.call, *call.to_global} - {anchor}
-            edits += [(*whole_line(self.text, one.start, one.end), "") for one in gone]
+        anchors = [call.to_global[0] if call.to_global else call.call for call in self.calls[function]]
+        gone = self._gone(function, anchors)
+        edits = [(*whole_line(self.text, one.start, one.end), "") for one in gone]
+        for call, anchor in zip(self.calls[function], anchors, strict=True):
             left = self.text[anchor.start : anchor.name_start]
             if call.to_global and self.types(anchor)[1] != [*call.result_types]:
                 name = anchor.results[0][0]
@@ -346,6 +381,19 @@ class ComputationImport:
         last = function.regions[-1].blocks[-1].operations[-1:] if function.regions else []
         at = written.at(last[0].name_start - function.start) if last else 0
         return _Function(splice(text, renaming), _Moved(renaming).at(at))
+
+    def _gone(self, function: Operation, anchors: Sequence[Operation]) -> list[Operation]:
+        """What goes from a function, but for the operations that manual computations take the place of."""
+        here = [one for call in self.calls[function] for one in (*call.to_local, call.call, *call.to_global)]
+        inside = [one for one in self.kept_calls if function.start <= one.start < function.end]
+        needed = {value.partition("#")[0] for one in inside for value in one.operands}
+        gone = []
+        for one in sorted({*here, *self.dead[function]} - {*anchors}, key=lambda one: -one.start):
+            if any(name in needed for name, _ in one.results):  # by a call that stays
+                needed.update(value.partition("#")[0] for value in one.operands)
+            else:
+                gone.append(one)
+        return gone
 
     def _computation(
         self, call: Call, anchor: Operation, left: str, new: Mapping[Operation, _Function]
@@ -401,15 +449,16 @@ class ComputationImport:
 class Around:
     """A block in which bodies are called: where its values come from, and where they go."""
 
-    def __init__(self, operations: Sequence[Operation], scope: Scope) -> None:
+    def __init__(self, operations: Sequence[Operation], scope: Scope, body_uses: Counter[str]) -> None:
         self.scope = scope
+        self.body_uses = body_uses  # how often calls of bodies use a value
         self.defined = {name: one for one in operations for name, _ in one.results}
         self.users: dict[str, list[Operation]] = defaultdict(list)
         self.dead: dict[str, list[Operation]] = defaultdict(
             list
         )  # tuples that nothing uses, by what is in them
         for one in operations:
-            if one.full_name == "stablehlo.tuple" and self._uses(one.results[0][0]) == 0:
+            if one.full_name == "stablehlo.tuple" and self.uses(one.results[0][0]) == 0:
                 for operand in dict.fromkeys(one.operands):
                     self.users[operand].append(one)
                     self.dead[operand.partition("#")[0]].append(one)
@@ -426,10 +475,18 @@ class Around:
     def expect_uses(self, value: str, count: int) -> None:
         """Raise unless the value has so many uses."""
         dead = sum(one.full_name == "stablehlo.tuple" for one in self.users[value])
-        if self._uses(value) != count + dead:
+        if self.uses(value) != count + dead:
             raise KeptError(f"{value} has other uses")
 
-    def _uses(self, value: str) -> int:
+    def is_dead(self, operation: Operation, gone: Mapping[str, int] | None = None) -> bool:
+        """Whether nothing uses a result of an operation, but for uses that go."""
+        results = [
+            f"{name}#{k}" if count > 1 else name for name, count in operation.results for k in range(count)
+        ]
+        return all(self.uses(value) == (gone or {}).get(value, 0) for value in results)
+
+    def uses(self, value: str) -> int:
+        """How often a value is used; -1 if the text does not say where it comes from."""
         definition = self.scope.find(value)
         return self.scope.count_uses(value, definition) if definition else -1
 
@@ -488,6 +545,11 @@ def target_of(operation: Operation) -> str:
     entry = operation.attribute("call_target_name")
     text = operation.source.text
     return unescape(text[entry.value.start : entry.value.end]) if entry and entry.value else ""
+
+
+def _is_empty(types: Sequence[str]) -> bool:
+    """Whether the first of these types is that of a tensor without elements."""
+    return bool(types) and 0 in (shape_of(types[0]) or ())
 
 
 def _indent(operation: Operation) -> str:
