@@ -127,6 +127,14 @@ class HloSite(abc.ABC):
         """
 
     @property
+    def is_sharded_by_operand(self) -> bool:
+        """Whether its HLO sharding lists those of its operands, as an outfeed may have it."""
+        if self.opcode != "outfeed":
+            return False
+        sharding = self.sharding
+        return sharding is not None and sharding.is_tuple
+
+    @property
     @abc.abstractmethod
     def frontend_attributes(self) -> Mapping[str, str]:
         """What rides along with it: Shardy's attributes have keys that start with `xla.sdy.`."""
@@ -161,7 +169,7 @@ class HloSite(abc.ABC):
             VerificationError: It has another rank, or another number of elements.
         """
         sharding, tensors = self.sharding, self.tensors
-        if sharding is None or tensors is None:
+        if sharding is None or tensors is None or self.is_sharded_by_operand:
             return
         leaves = sharding.tuple_elements if sharding.is_tuple else (sharding,) * len(tensors)
         problem = rule = None

@@ -9,6 +9,7 @@ from sdybridge.modules import (
     CarrierForm,
     export_module,
     import_module,
+    inspect_module,
     read_hlo,
     rename_axes,
     rewrite_module,
@@ -199,6 +200,17 @@ def test_errors_of_export_name_the_place(shardings: list[str], said: str) -> Non
         export_module(text, name="m.hlo")
     assert said in str(caught.value)
     assert caught.value.location.startswith("m.hlo:4:")
+
+
+def test_an_outfeed_lists_the_shardings_of_its_operands() -> None:
+    both = "sharding={{devices=[4,1,2]<=[8] last_tile_dim_replicate}, {maximal device=0}}"
+    text = module(f"o = token[] outfeed(a, t), outfeed_shape=f32[8,4]{{1,0}}, {both}")
+    assert import_module(text).text == text
+    found = inspect_module(text).shardings
+    assert [(one.text, one.count) for one in found] == [
+        ("{devices=[4,1,2]<=[8] last_tile_dim_replicate}", 1),
+        ("{maximal device=0}", 1),
+    ]
 
 
 def test_halves_of_a_result_have_the_sharding_of_the_whole() -> None:

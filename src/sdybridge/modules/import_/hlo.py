@@ -103,7 +103,7 @@ class HloImport:
             if self._has_carrier(site):
                 if site.target == RESULT_CALL:
                     self._results.setdefault(site.computation, set()).add(site.value)
-            elif site.has_sharding and site.opcode:
+            elif self._is_read(site):
                 site.verify()
                 if site.computation in self._results and site.is_root and self._is_carried(site):
                     self._carried_roots.add(site.offset)
@@ -126,8 +126,8 @@ class HloImport:
         has_carrier = SHARDING in site.frontend_attributes
         if site.opcode and (site.has_sharding or has_carrier):
             self.mixed.see(site, has_carrier=has_carrier)
-        if not site.has_sharding or not site.opcode:
-            return None  # a field of the module, of a program that is partitioned already, stays
+        if not self._is_read(site):
+            return None
         if self._has_carrier(site) or site.offset in self._carried_roots:
             self.carried += 1
             return Edit(keeps_sharding=False)  # what rides along says more
@@ -145,6 +145,11 @@ class HloImport:
         return bool(carried) and all(
             index in carried or leaf.is_replicated for index, leaf in enumerate(leaves)
         )
+
+    @staticmethod
+    def _is_read(site: HloSite) -> bool:
+        """Whether it has a sharding to import. A field of the module, which is partitioned already, stays."""
+        return site.has_sharding and bool(site.opcode) and not site.is_sharded_by_operand
 
     def _has_carrier(self, site: HloSite) -> bool:
         return self._read_carriers and SHARDING in site.frontend_attributes

@@ -28,6 +28,7 @@ from sdybridge.modules.mlir.dictionary import find_entry
 from sdybridge.modules.mlir.enclosing import Enclosing
 from sdybridge.modules.mlir.lexer import matching_bracket, parse_error
 from sdybridge.modules.mlir.meshes import Meshes, find_meshes, find_scopes
+from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.signature import result_types, sharding_rank
 from sdybridge.modules.mlir.sites import HLO_ARGUMENT, HLO_NAME, SiteKind, code_end, near_brace, read_site
 from sdybridge.modules.splice import removal
@@ -267,7 +268,7 @@ class ShardingImport:
         end = attribute_end(text, at)
         if brace < 0:
             raise parse_error(text, start, "the key mhlo.sharding stands outside of any dictionary", end=end)
-        if text[brace] != "{":
+        if text[brace] != "{" or self._is_of_operands(brace, at, end):
             return end  # it is about something else
         inner = -1
         if is_nested(text, brace):
@@ -312,6 +313,20 @@ class ShardingImport:
             else:
                 self._put_outside(start, end, inner, found)
         return max(end, self._new.end)
+
+    def _is_of_operands(self, brace: int, at: int, end: int) -> bool:
+        """Whether the sharding at `text[at:end]` lists those of the operands, as an outfeed may have it."""
+        if brace not in self._outfeeds:
+            return False
+        return self._now.found.parse(self._now.found.literal(at, end), at).is_tuple
+
+    @functools.cached_property
+    def _outfeeds(self) -> set[int]:
+        """Where the dictionaries of outfeeds open."""
+        if ".outfeed" not in self.text:
+            return set()
+        found = [one for one in parse_operations(self.source).walk() if one.full_name.endswith(".outfeed")]
+        return {span.start for one in found for span in one.dictionaries}
 
     def _second_sharding(self, brace: int, inner: int) -> str:
         """What other sharding the dictionary at `brace` has, if any."""

@@ -247,6 +247,8 @@ class MlirProgram:
             shardings *= len(values)  # one for all, or for the operation that has no results
         if len(shardings) != len(values) and carrier == CARRIER and opcode.endswith("get_tuple_element"):
             return  # XLA gives those the frontend attributes of the whole tuple
+        if len(shardings) != len(values) and opcode.endswith(".outfeed"):  # those of its operands
+            values = [(f"{opcode} value {i}", None) for i in range(len(shardings))]
         if len(shardings) != len(values):
             raise VerificationError(
                 f"{len(shardings)} shardings for {len(values)} values",
