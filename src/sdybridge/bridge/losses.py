@@ -36,6 +36,7 @@ class LossKind(enum.Enum):
     GROUP_ORDER = "group-order"
     SUBGROUP_TYPE = "subgroup-type"
     SINGLE_DEVICE_TILING = "single-device-tiling"
+    RESULT_COUNT = "result-count"
     CHOSEN_OPENNESS = "chosen-openness"
 
     @property
@@ -58,6 +59,7 @@ _EXPLANATIONS = {
     LossKind.UNKNOWN: "unknown reads as open in every dimension",
     LossKind.GROUP_ORDER: "the order inside groups of devices is gone: readers assume that of the mesh",
     LossKind.SUBGROUP_TYPE: "devices of a subgroup of another type read as replicated ones",
+    LossKind.RESULT_COUNT: "the carried sharding is gone, as in XLA: it is for another number of results",
     LossKind.SINGLE_DEVICE_TILING: "a tiling of one device reads as replicated",
     LossKind.CHOSEN_OPENNESS: "device grids do not say whether propagation may add axes: this was chosen",
 }

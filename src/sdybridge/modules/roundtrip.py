@@ -129,7 +129,8 @@ def round_trip(
     meshes = exported.meshes if keep_meshes else None
     imported = import_module(exported.text, name=f"{name} (exported)", mesh=meshes, target=target)
     again = export(imported.text, f"{name} (imported)")
-    back = {_key(sharding.before, _values(sharding.after)): sharding for sharding in imported.shardings}
+    found = [sharding for sharding in imported.shardings if sharding.after]
+    back = {_key(sharding.before, _values(sharding.after)): sharding for sharding in found}
     shardings = [_compared(sharding, back, keep_meshes=keep_meshes) for sharding in exported.shardings]
     return RoundTrip(exported, imported, again, tuple(shardings))
 

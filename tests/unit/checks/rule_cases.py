@@ -224,6 +224,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
          RESULT.replace("}}) {\n".replace("}}", '"}'), '"}, i32 {mhlo.sharding = "{replicated}"}) {\n'),
          RESULT.replace("  %0 =", '  %1 = stablehlo.abs %a {mhlo.sharding = "{replicated}"} : tensor<8x8xf32>\n  %0 ='),
          MIXED_HLO.format(call=CALL + ATTRIBUTE, root=""), MIXED_HLO.format(call="negate(a)", root=""),
+         MIXED_HLO.format(call="negate(a)", root="").replace("ENTRY", "f {\n  ROOT p = f32[8] parameter(0), sharding={replicated}\n}\n\nENTRY"),
          MIXED_HLO.format(call="negate(a)", root=", sharding={{devices=[2,1]<=[2]}, {replicated}}")],
     ),
     "SB203": (

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh, verify_for_export
+from sdybridge.bridge import (
+    Loss,
+    LossKind,
+    convert_to_hlo_sharding,
+    export_losses,
+    resolve_mesh,
+    verify_for_export,
+)
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, OpShardingType
 from sdybridge.modules.carriers import CARRIERS, MESHES, SHARDING, SHARDING_RULE
@@ -17,12 +24,16 @@ from sdybridge.sdy.printer import symbol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sdybridge.bridge import Loss
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.hlo_program import HloProgram, HloSite
     from sdybridge.target import Target
 
 _OWN = frozenset((SHARDING, SHARDING_RULE))
+_CAPTURING = frozenset(("while", "tuple"))
+"""Opcodes whose values hold what a loop captures, too, behind what has a sharding: XLA replicates that."""
+
+_READ_BY_XLA = frozenset(("parameter", "custom-call", "send", "recv", "after-all"))
+"""Opcodes that have no other results than in StableHLO: a wrong number of shardings is an error."""
 
 
 class HloExport:
@@ -54,7 +65,7 @@ class HloExport:
         self._target = target
         self._keep_carriers = keep_carriers
         self._returned: dict[str, ReturnedValues | None] = {}  # by computation
-        self._known: dict[tuple[object, ...], tuple[HloSharding, ConvertedSharding]] = {}
+        self._known: dict[tuple[object, ...], tuple[HloSharding | None, ConvertedSharding]] = {}
         if not keep_carriers and MESHES in program.frontend_attributes:
             self.attributes[MESHES] = None
             self._keep_meshes_for(program.frontend_attributes)
@@ -100,7 +111,7 @@ class HloExport:
         if text is None:
             return None
         index = site.tuple_index
-        key = (text, site.shape, index)
+        key = (text, site.shape, site.opcode, index)
         known = self._known.get(key)
         if known is None:
             carrier = site.carrier(SHARDING)
@@ -129,7 +140,7 @@ class HloExport:
 
     def _convert(
         self, site: HloSite, carrier: Carrier, index: int | None
-    ) -> tuple[HloSharding, ConvertedSharding]:
+    ) -> tuple[HloSharding | None, ConvertedSharding]:
         value = carrier.parse(target=self._target)
         is_list = isinstance(value, TensorShardingPerValueAttr)
         listed: Sequence[object] = (
@@ -143,7 +154,10 @@ class HloExport:
             if len(listed) == 1 and site.target == "xla.sdy.FuncResultSharding":
                 listed = [*listed] * len(ranks)  # halves of numbers of 64 bits, one sharding for both
             shardings = dict(enumerate(listed))
-        self._check_count(site, carrier, len(shardings), len(ranks))
+        problem = self._check_count(site, carrier, len(shardings), len(ranks))
+        if problem:
+            loss = Loss(LossKind.RESULT_COUNT, (), problem)
+            return None, ConvertedSharding(carrier.text, "", 0, site.offset, (loss,), "")
         leaves = []
         losses: list[Loss] = []
         for (i, sharding), rank in zip(shardings.items(), ranks or [0], strict=False):
@@ -159,20 +173,31 @@ class HloExport:
                 error.notes = (*error.notes, f"it is on {site.name}, a {site.shape}")
                 raise carrier.located(error) from None
             losses += export_losses(sharding, mesh, target=self._target)
+        if site.opcode in _CAPTURING:
+            leaves += [HloSharding.replicate()] * (len(ranks) - len(leaves))
         hlo = HloSharding.flat_tuple(leaves) if site.is_tuple else leaves[0]
         text = hlo.to_string(target=self._target)
         converted = ConvertedSharding(carrier.text, text, 0, site.offset, tuple(losses), f"sharding={text}")
         return hlo, converted
 
-    def _check_count(self, site: HloSite, carrier: Carrier, count: int, expected: int) -> None:
+    def _check_count(self, site: HloSite, carrier: Carrier, count: int, expected: int) -> str:
+        """What is wrong with the number of shardings, of an instruction whose carriers XLA does not read.
+
+        Raises:
+            VerificationError: XLA reads them.
+        """
         if count == expected or (count == 1 and expected == 0):
-            return
+            return ""
+        if site.opcode in _CAPTURING and 0 < count < expected:
+            return ""
         error = VerificationError(
             f"{count} shardings for {expected} values",
             rule="sharding-count",
             notes=[f"{site.name} is a {site.shape}"],
         )
-        raise carrier.located(error)
+        if site.opcode in _READ_BY_XLA:
+            raise carrier.located(error)
+        return error.message
 
     def _mesh(self, sharding: TensorShardingAttr, site: HloSite) -> MeshAttr:
         try:

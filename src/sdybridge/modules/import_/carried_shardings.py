@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.bridge import resolve_mesh
+from sdybridge.bridge import Loss, LossKind, resolve_mesh
 from sdybridge.errors import VerificationError
 from sdybridge.modules.converted import ConvertedSharding
 from sdybridge.modules.mlir.lexer import unescape
@@ -90,6 +90,12 @@ class CarriedShardings:
             one = ConvertedSharding(before, after, 0, start, (), f"sdy.sharding = {after}")
             self.converted[before, after] = one
         one.count += 1
+
+    def drop(self, carrier: Carrier, problem: str) -> None:
+        """Note that a sharding was not put back."""
+        loss = Loss(LossKind.RESULT_COUNT, (), problem)
+        one = ConvertedSharding(carrier.text, "", 0, carrier.span.start, (loss,), "")
+        self.converted.setdefault((carrier.text, problem), one).count += 1
 
     def _mesh(self, sharding: TensorShardingAttr, where: Callable[[], str]) -> MeshAttr:
         name = sharding.mesh_or_ref

@@ -263,7 +263,7 @@ def _together(
         result,
         shardings=most_frequent_first(shardings),
         operations=dict(operations),
-        carried=sum(one.count for one in carried.shardings) if carried else 0,
+        carried=sum(one.count for one in carried.shardings if one.after) if carried else 0,
         dropped=carried.dropped if carried else 0,
         kept=tuple(kept),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.modules.annotations import CARRIER, MHLO, SDY, Annotation
 from sdybridge.modules.carriers import MESHES, Quoting, read_carrier
+from sdybridge.modules.mlir.carrier_calls import READ_BY_XLA
 from sdybridge.modules.mlir.dictionary import read_dictionary
 from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
 from sdybridge.modules.mlir.reader import parse_operations
@@ -245,8 +246,9 @@ class MlirProgram:
         shardings = self._shardings(carrier, at)
         if len(shardings) == 1:
             shardings *= len(values)  # one for all, or for the operation that has no results
-        if len(shardings) != len(values) and carrier == CARRIER and opcode.endswith("get_tuple_element"):
-            return  # XLA gives those the frontend attributes of the whole tuple
+        is_operation = carrier == CARRIER and opcode not in {"argument", "result"}
+        if len(shardings) != len(values) and is_operation and opcode not in READ_BY_XLA:
+            return  # a `get_tuple_element` has those of the whole tuple, a `while` more results than before
         if len(shardings) != len(values) and opcode.endswith(".outfeed"):  # those of its operands
             values = [(f"{opcode} value {i}", None) for i in range(len(shardings))]
         if len(shardings) != len(values):

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 DIRECTIONS = ("NONE", "FORWARD", "BACKWARD")
 """How a barrier's direction is written, by its number."""
 
+READ_BY_XLA = frozenset(
+    f"{dialect}.{name}"
+    for dialect in ("stablehlo", "mhlo")
+    for name in ("custom_call", "send", "recv", "after_all")
+)
+"""Operations of which XLA reads what they carry. They have the same results in HLO, as others may not."""
+
 
 def target_of(operation: Operation) -> str:
     """What a custom call calls; empty if the text does not tell."""
