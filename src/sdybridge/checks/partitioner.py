@@ -32,6 +32,7 @@ def check(program: Program) -> Iterator[Problem]:
         program.is_mlir,
         program.sharding_calls,
         program.carried_results,
+        "main" if program.is_mlir else next((one.scope for one in program.inputs), ""),
     )
     for one in annotated.find():
         yield Problem(_CODES[one.rule], one.message, program.place(one.at), one.notes, one.help)

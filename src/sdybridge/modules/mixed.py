@@ -59,6 +59,7 @@ class AnnotatedProgram:
         sharding_calls: Where the shardings of calls of `Sharding` stand.
         carried_results: For the results of functions whose Shardy sharding a call on their value carries, by
             function and name, the name of that value.
+        entry: The function or computation that the program starts with.
     """
 
     source: Source
@@ -66,6 +67,7 @@ class AnnotatedProgram:
     is_mlir: bool
     sharding_calls: Collection[int]
     carried_results: Mapping[tuple[str, str], str]
+    entry: str = "main"
 
     @property
     def has_shardy(self) -> bool:
@@ -147,9 +149,9 @@ class AnnotatedProgram:
     def _is_at_boundary(self, one: Annotation) -> bool:
         """Whether it is of a value that goes into the program or comes out.
 
-        In MLIR that came from HLO, other functions have the HLO shardings of their roots.
+        In HLO, bodies of loops have HLO shardings only; in MLIR that came from it, functions those of roots.
         """
-        return one.opcode in _BOUNDARY and (not self.is_mlir or one.scope == "main")
+        return one.opcode in _BOUNDARY and one.scope == self.entry
 
     def _is_sharding_call(self, one: Annotation) -> bool:
         return one.opcode.endswith(("custom_call", "custom-call")) and one.offset in self.sharding_calls

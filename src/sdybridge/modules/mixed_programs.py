@@ -93,9 +93,12 @@ class MixedSites:
         self._places: dict[tuple[int, str], HloSite] = {}
         self._calls: set[int] = set()
         self._known: set[object] = set()
+        self._entry = ""
 
     def see(self, site: HloSite, *, has_carrier: bool) -> None:
         """Take note of a place with an HLO sharding, a carrier, or both."""
+        if site.is_entry:
+            self._entry = site.computation
         if has_carrier and site.has_sharding:
             key = site.key or (id(site.sharding), site.frontend_attributes.get(CARRIER), site.shape)
             if key not in self._known:
@@ -123,7 +126,7 @@ class MixedSites:
             is_import: Whether the conversion is an import.
         """
         source = self._program.source if isinstance(self._program, HloText) else Source("", name)
-        program = AnnotatedProgram(source, self._annotations, False, self._calls, {})
+        program = AnnotatedProgram(source, self._annotations, False, self._calls, {}, self._entry)
         done = _IMPORT_CONVERTS if is_import else _EXPORT_KEEPS
         return tuple([_warning(one, source, self._span(one.at, source), done) for one in program.find()])
 
