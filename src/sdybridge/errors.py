@@ -30,6 +30,14 @@ class SdyBridgeError(ValueError):
         span: The offending characters in `source`.
         notes: Further lines: the rule that was broken, a second place.
         help: The smallest edit that fixes it.
+
+    >>> from sdybridge import MeshAttr
+    >>> try:
+    ...     MeshAttr.from_string('<["x"=0]>')
+    ... except SdyBridgeError as error:
+    ...     caught = error
+    >>> caught.message, caught.source.location(caught.span.start)
+    ('axis "x" has size 0, but a size must be at least 1', (1, 7))
     """
 
     def __init__(
@@ -71,7 +79,15 @@ class SdyBridgeError(ValueError):
         return f"{self.source.name}:{line}:{column}"
 
     def located(self, source: Source, span: Span) -> SdyBridgeError:
-        """The same error, placed in a larger text (used once, where that text is known)."""
+        r"""The same error, placed in a larger text (used once, where that text is known).
+
+        >>> from sdybridge.source import Source, Span
+        >>> source = Source("a line\nanother", "step.mlir")
+        >>> print(SdyBridgeError("unknown axis").located(source, Span(7, 14)))
+        step.mlir:2:1: error: unknown axis
+        another
+        ^~~~~~~
+        """
         self.source = source
         self.span = span
         return self
@@ -84,7 +100,18 @@ def _rebuild(cls: type[SdyBridgeError], message: str, state: dict[str, object]) 
 
 
 class ParseError(SdyBridgeError):
-    """Text that does not follow the grammar; always has a source and a span."""
+    """Text that does not follow the grammar; always has a source and a span.
+
+    >>> from sdybridge import MeshAttr
+    >>> try:
+    ...     MeshAttr.from_string('<["x"]>')
+    ... except ParseError as error:
+    ...     print(error)
+    <string>:1:6: error: expected '=' after the axis name, found ']'
+    <["x"]>
+         ^
+    help: write `"x"=` and the axis's size
+    """
 
 
 class VerificationError(SdyBridgeError):
@@ -94,6 +121,13 @@ class VerificationError(SdyBridgeError):
         rule: The short name of the broken rule, stable across releases, such as `unknown-axis`.
         path: The way from the verified value to the offending part, such as
             `("dim_shardings", 1, "axes", 0)`.
+
+    >>> from sdybridge import MeshAttr
+    >>> try:
+    ...     MeshAttr.from_sizes({"x": 0})
+    ... except VerificationError as error:
+    ...     print(error.rule, error.path)
+    axis-size ('size',)
     """
 
     def __init__(
@@ -113,11 +147,27 @@ class VerificationError(SdyBridgeError):
 
 
 class ConversionError(SdyBridgeError):
-    """A valid value that the other notation cannot express; the notes name both sides."""
+    """A valid value that the other notation cannot express; the notes name both sides.
+
+    >>> from sdybridge import HloSharding, MeshAttr, convert_to_sdy_sharding
+    >>> try:
+    ...     convert_to_sdy_sharding(HloSharding.iota_tile([4]), MeshAttr.from_sizes({"x": 3}))
+    ... except ConversionError as error:
+    ...     print(error.message)
+    the sharding is on 4 devices, the mesh has 3
+    """
 
 
 class ProtoError(SdyBridgeError):
-    """Bytes or a message that are not a valid `OpSharding`."""
+    r"""Bytes or a message that are not a valid `OpSharding`.
+
+    >>> from sdybridge import HloSharding
+    >>> try:
+    ...     HloSharding.from_proto(b"\x08\x09")
+    ... except ProtoError as error:
+    ...     print(error.message)
+    type: there is no type 9
+    """
 
 
 class StorageError(SdyBridgeError):
@@ -129,6 +179,13 @@ class StorageError(SdyBridgeError):
         address: Where the storage is, or the memory that cannot be read.
         path: The way from the attribute that was asked for to what is wrong, such as
             `("dim_shardings", 1, "axes", 0, "name")`.
+
+    >>> from sdybridge.storage import BytesMemory, read_attribute
+    >>> try:
+    ...     read_attribute(BytesMemory(0x1000, b""), 0x1000)
+    ... except StorageError as error:
+    ...     print(error.message)
+    cannot read 8 bytes at 0x1000: the image is from 0x1000 to 0x1000
     """
 
     def __init__(

@@ -23,13 +23,21 @@ class Span:
     end: int
 
     def shifted(self, offset: int) -> Span:
-        """The same span in a text that has `offset` more characters in front."""
+        """The same span in a text that has `offset` more characters in front.
+
+        >>> Span(2, 5).shifted(10)
+        Span(start=12, end=15)
+        """
         return Span(self.start + offset, self.end + offset)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Source:
-    """A text and the name it is known by (a file path, `<stdin>`, `<string>`)."""
+    r"""A text and the name it is known by (a file path, `<stdin>`, `<string>`).
+
+    >>> Source("a\nbc", "step.mlir").location(3)
+    (2, 2)
+    """
 
     text: str
     name: str = "<string>"
@@ -89,7 +97,12 @@ class Lines:
         self._starts: list[int] = []
 
     def location(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character offset, both counted from 1."""
+        r"""Line and column of a character offset, both counted from 1.
+
+        >>> from sdybridge.source import Lines
+        >>> Lines("a\nbc").location(3)
+        (2, 2)
+        """
         if not self._starts:
             self._starts = [0, *(found.end() for found in re.finditer("\n", self._text))]
         line = bisect.bisect_right(self._starts, offset)

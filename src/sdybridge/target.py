@@ -16,6 +16,9 @@ class Target(enum.Enum):
         NAMED: Today's releases with the option `xla_enable_hlo_sharding_v3`: export keeps the mesh and its
             axes, in the third form of XLA's shardings, where it makes a device grid otherwise. All else is
             as for `CURRENT`.
+
+    >>> Target("current"), [target.value for target in Target]
+    (Target.CURRENT, ['classic', 'current', 'newer', 'named'])
     """
 
     CLASSIC = "classic"

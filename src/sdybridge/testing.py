@@ -60,6 +60,9 @@ def assert_same_sharding(
     Raises:
         AssertionError: They differ; the message lists how, and the devices that hold other parts.
         SdyBridgeError: One is no valid sharding.
+
+    Example:
+        >>> assert_same_sharding('[{"x"}]', "{devices=[2]<=[2]}", mesh='<["x"=2]>')
     """
     from sdybridge.sdy import MeshAttr as Mesh
 

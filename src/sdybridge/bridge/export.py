@@ -84,6 +84,12 @@ def resolve_mesh(sharding: TensorShardingAttr, mesh: MeshSource | None) -> MeshA
 
     Raises:
         VerificationError: The name is not among the known meshes (rule `unknown-mesh`).
+
+    Example:
+        >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
+        >>> meshes = {"mesh": MeshAttr.from_sizes({"x": 2})}
+        >>> print(resolve_mesh(TensorShardingAttr.from_string('<@mesh, [{"x"}]>'), meshes))
+        #sdy.mesh<["x"=2]>
     """
     if isinstance(mesh, str):
         raise TypeError("expected a MeshAttr, not its text: use MeshAttr.from_string")
@@ -128,6 +134,11 @@ def verify_for_export(
 
     Raises:
         VerificationError: As `verify_sharding`.
+
+    Example:
+        >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
+        >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}]>')
+        >>> verify_for_export(sharding, MeshAttr.from_sizes({"x": 2}), rank=1)
     """
     if mesh.is_maximal and sharding.empty_axes:
         return

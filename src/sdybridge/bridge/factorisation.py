@@ -39,6 +39,12 @@ class SubDimInfo:
         reshape_dim_index: The reshape dim that it is part of.
         size: The number of devices along it, at least 2.
 
+    >>> from sdybridge.hlo import TileAssignment
+    >>> for factor in analyze_tile_assignment(TileAssignment.iota([4, 2], [2, 4], [1, 0])):
+    ...     print(factor)
+    SubDimInfo(tile_dim_index=1, tile_sub_dim_index=0, reshape_dim_index=0, size=2)
+    SubDimInfo(tile_dim_index=0, tile_sub_dim_index=0, reshape_dim_index=1, size=4)
+
     Source: `SubDimInfo` in xla's `service/spmd/shardy/stablehlo_round_trip/stablehlo_import.h`.
     """
 

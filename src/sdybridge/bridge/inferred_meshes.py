@@ -68,6 +68,13 @@ class InferredMeshes:
 
         Raises:
             ConversionError: The sharding was not among those that the meshes were made for.
+
+        Example:
+            >>> from sdybridge.bridge import infer_mesh
+            >>> from sdybridge.hlo import HloSharding
+            >>> grid = HloSharding.from_string("{devices=[4,2]<=[2,4]T(1,0)}")
+            >>> infer_mesh([grid]).mesh_name(grid)
+            'mesh'
         """
         check_is_leaf(hlo_sharding)
         name = self._default
@@ -91,6 +98,13 @@ class InferredMeshes:
 
         Raises:
             ConversionError: As `mesh_name`.
+
+        Example:
+            >>> from sdybridge.bridge import infer_mesh
+            >>> from sdybridge.hlo import HloSharding
+            >>> grid = HloSharding.from_string("{devices=[4,2]<=[2,4]T(1,0)}")
+            >>> print(infer_mesh([grid], axis_names=["x", "y"]).mesh(grid))
+            #sdy.mesh<["x"=2, "y"=4]>
         """
         name = self.mesh_name(hlo_sharding)
         return MeshAttr() if name is None else self.meshes[name]
@@ -109,6 +123,13 @@ class InferredMeshes:
         Raises:
             ConversionError: As `mesh_name`.
             VerificationError: As `convert_to_sdy_sharding`.
+
+        Example:
+            >>> from sdybridge.bridge import infer_mesh
+            >>> from sdybridge.hlo import HloSharding
+            >>> grid = HloSharding.from_string("{devices=[4,2]<=[2,4]T(1,0)}")
+            >>> print(infer_mesh([grid], axis_names=["x", "y"]).convert(grid))
+            #sdy.sharding<@mesh, [{"y"}, {"x"}]>
         """
         return convert_to_sdy_sharding(
             hlo_sharding,
@@ -126,6 +147,13 @@ class InferredMeshes:
 
         Raises:
             ConversionError: As `mesh_name`.
+
+        Example:
+            >>> from sdybridge.bridge import infer_mesh
+            >>> from sdybridge.hlo import HloSharding
+            >>> grid = HloSharding.from_string("{devices=[2,2]<=[4] last_tile_dims={manual}}")
+            >>> infer_mesh([grid]).manual_axes(grid)
+            ('_axis_1',)
         """
         return get_manual_axes(hlo_sharding, self.mesh(hlo_sharding))
 

@@ -19,6 +19,9 @@ class LossKind(enum.Enum):
     """The kinds of facts that one notation of shardings holds and the other cannot.
 
     The first ones are lost on export, or by a target; those after them are lost on import.
+
+    >>> LossKind.OPENNESS.value, LossKind.OPENNESS.explanation
+    ('openness', 'open dimensions (`?`) read as closed: propagation may no longer shard them')
     """
 
     OPENNESS = "openness"
@@ -73,6 +76,13 @@ class Loss:
         kind: What sort of fact it is.
         path: Where it stood in the converted value, such as `("dim_shardings", 0)`.
         detail: The fact itself, in the notation that held it, such as `{"x", ?}`.
+
+    >>> from sdybridge.bridge import export_losses
+    >>> from sdybridge.sdy import MeshAttr, TensorShardingAttr
+    >>> sharding = TensorShardingAttr.from_string("<@mesh, [{?}]>")
+    >>> [loss] = export_losses(sharding, MeshAttr.from_sizes({"x": 2}))
+    >>> loss.kind.value, loss.path, loss.detail
+    ('openness', ('dim_shardings', 0), '{?}')
     """
 
     kind: LossKind

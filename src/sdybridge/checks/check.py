@@ -101,7 +101,16 @@ def _check_whole(
 
 
 def unreadable(error: SdyBridgeError, source: Source) -> Finding:
-    """What is found in a program that cannot be read at all."""
+    """What is found in a program that cannot be read at all.
+
+    >>> from sdybridge import ParseError
+    >>> from sdybridge.source import Source, Span
+    >>> source = Source("module {", "step.mlir")
+    >>> print(unreadable(ParseError("'{' is never closed", source=source, span=Span(7, 8)), source))
+    step.mlir:1:8: error[SB100]: '{' is never closed
+    module {
+           ^
+    """
     problem = dataclasses.replace(validity.as_problem(error), code="SB100")
     return _in_order(error.source or source, [problem])[0]
 
@@ -112,6 +121,11 @@ def open_program(program: str | bytes, name: str, options: Options | None = None
     Raises:
         ParseError: Its operations or instructions cannot be told apart.
         ProtoError: Its bytes are no program.
+
+    Example:
+        >>> program = open_program("ENTRY e { ROOT a = f32[8] parameter(0), sharding={replicated} }", "m")
+        >>> [str(one.sharding) for one in program.annotations]
+        ['{replicated}']
     """
     options = options or Options()
     if isinstance(program, bytes):

@@ -29,7 +29,11 @@ _GROUPS = ((OpShardingType.MANUAL, "manual"), (OpShardingType.UNREDUCED, "unredu
 
 
 class Verdict(enum.Enum):
-    """What two shardings have in common."""
+    """What two shardings have in common.
+
+    >>> [verdict.value for verdict in Verdict]
+    ['same', 'same-meaning', 'different']
+    """
 
     SAME_FORM = "same"
     SAME_MEANING = "same-meaning"
@@ -46,6 +50,11 @@ class Comparison:
         devices: How many devices were compared; 0 where there is nothing to compare device by device.
         changed: The devices that hold another part in the second.
         receiving: Those of them that need elements which they did not hold.
+
+    >>> from sdybridge import compare_shardings, read_sharding
+    >>> found = compare_shardings(read_sharding("{devices=[2]<=[2]}"), read_sharding("{devices=[2]1,0}"))
+    >>> found.verdict.value, found.changed, found.receiving
+    ('different', (0, 1), (0, 1))
     """
 
     verdict: Verdict
@@ -74,6 +83,12 @@ def compare_shardings(
     Raises:
         VerificationError: One is not valid on its mesh, or tiles tensors of another rank than `shape`.
         ConversionError: A Shardy sharding has no device grid, or there are too many devices.
+
+    Example:
+        >>> from sdybridge import MeshAttr, read_sharding
+        >>> a = read_sharding('[{"x"}, {}]', MeshAttr.from_sizes({"x": 2}))
+        >>> compare_shardings(a, read_sharding("{devices=[2,1]<=[2]}")).verdict.value
+        'same-meaning'
     """
     grids = a.grid(target), b.grid(target)
     for grid in grids:

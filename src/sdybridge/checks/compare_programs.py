@@ -25,12 +25,18 @@ _SAME = {"dot_general": "dot"}
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A value of both programs.
+    r"""A value of both programs.
 
     Attributes:
         a: What the first says about it; None if it says nothing.
         b: What the second says.
         comparison: How the two shardings compare; None if one program has none.
+
+    >>> from sdybridge import open_program
+    >>> program = "ENTRY e {\n  ROOT a = f32[8] parameter(0), sharding={devices=[2]<=[2]}\n}\n"
+    >>> pair = compare_programs(open_program(program, "a.txt"), open_program(program, "b.txt"))[0]
+    >>> pair.verdict.value, str(pair.a.sharding)
+    ('same', '{devices=[2]<=[2]}')
     """
 
     a: Annotation | None
@@ -44,13 +50,21 @@ class Pair:
 
 
 def compare_programs(a: Program, b: Program, *, target: Target = Target.CURRENT) -> list[Pair]:
-    """Every value that has a sharding in one of two programs, with how these compare.
+    r"""Every value that has a sharding in one of two programs, with how these compare.
 
     Arguments and results of the main functions are matched by their numbers, all other values by the kind of
     operation, the shape, and their order; by name where one program has more of a kind than the other.
 
     Raises:
         SdyBridgeError: A sharding is malformed or invalid where it stands.
+
+    Example:
+        >>> from sdybridge import open_program
+        >>> first = "ENTRY e {\n  ROOT a = f32[8] parameter(0), sharding={devices=[2]<=[2]}\n}\n"
+        >>> second = first.replace("<=[2]", "1,0")
+        >>> pairs = compare_programs(open_program(first, "a.txt"), open_program(second, "b.txt"))
+        >>> [pair.verdict.value for pair in pairs]
+        ['different', 'different']
     """
     for program in (a, b):
         if program.errors:

@@ -41,6 +41,10 @@ class Rule:
         good: The same as it should be.
         silence: How to quieten it, apart from the options that all rules have.
         is_default: Whether it is checked unless it is asked for.
+
+    >>> from sdybridge.checks import CHECKS
+    >>> CHECKS["SB402"].name, CHECKS["SB402"].summary
+    ('empty-parts', 'Every device holds a part of a sharded tensor.')
     """
 
     code: str
@@ -70,6 +74,11 @@ class Finding:
         help: What to do.
         line: The line, from 1; 0 without one.
         column: The column, from 1.
+
+    >>> from sdybridge import check_module
+    >>> [found] = check_module("func.func @f() {", name="f.mlir")
+    >>> found.code, found.location, found.message
+    ('SB100', 'f.mlir:1:16', "'{' is never closed")
     """
 
     rule: Rule

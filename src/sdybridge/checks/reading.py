@@ -34,6 +34,10 @@ class Placed:
         mesh: The mesh of a Shardy sharding.
         manual_axes: The axes that are manual where a Shardy sharding stands.
         text: What it was read from; empty if it was none.
+
+    >>> from sdybridge import MeshAttr, read_sharding
+    >>> read_sharding('[{"x"}]', MeshAttr.from_sizes({"x": 2})).sharding.stripped
+    '<@mesh, [{"x"}]>'
     """
 
     sharding: TensorShardingAttr | HloSharding
@@ -51,6 +55,11 @@ class Placed:
         Raises:
             VerificationError: A Shardy sharding is not valid on its mesh, or the mesh is not known.
             ConversionError: No device grid places a tensor like it.
+
+        Example:
+            >>> from sdybridge import MeshAttr, read_sharding
+            >>> print(read_sharding('[{"x"}]', MeshAttr.from_sizes({"x": 2})).grid())
+            {devices=[2]<=[2]}
         """
         if isinstance(self.sharding, HloSharding):
             return self.sharding.v3_to_v2_sharding()

@@ -22,6 +22,11 @@ class SubAxis:
 
     Raises:
         VerificationError: A number is too small.
+
+    >>> SubAxis(pre_size=2, size=2)
+    SubAxis(pre_size=2, size=2)
+
+    Source: `AxisRef` in xla's `hlo/ir/mesh_and_axis.h`.
     """
 
     pre_size: int
@@ -80,18 +85,34 @@ class AxisRef:
             )
 
     def size(self, mesh: Mesh) -> int:
-        """The number of devices along it."""
+        """The number of devices along it.
+
+        >>> from sdybridge.hlo import Mesh
+        >>> mesh = Mesh.from_sizes({"a": 2, "b": 4})
+        >>> AxisRef(1).size(mesh), AxisRef(1, SubAxis(1, 2)).size(mesh)
+        (4, 2)
+        """
         sub = self.sub_axis_info
         return mesh.axis_sizes[self.mesh_axis_index] if sub is None else sub.size
 
     def to_string(self, mesh: Mesh) -> str:
-        """Its text, in which the axes of `mesh` have their names."""
+        """Its text, in which the axes of `mesh` have their names.
+
+        >>> from sdybridge.hlo import Mesh
+        >>> AxisRef(1, SubAxis(1, 2)).to_string(Mesh.from_sizes({"a": 2, "b": 4}))
+        "'b':(1)2"
+        """
         name = f"'{mesh.axis_names[self.mesh_axis_index]}'"
         sub = self.sub_axis_info
         return name if sub is None else f"{name}:({sub.pre_size}){sub.size}"
 
     def can_coexist_without_overlap(self, other: AxisRef) -> bool:
-        """Whether one sharding can use both: they share no device step, and cut their axis alike."""
+        """Whether one sharding can use both: they share no device step, and cut their axis alike.
+
+        >>> low, high = AxisRef(0, SubAxis(1, 2)), AxisRef(0, SubAxis(2, 2))
+        >>> low.can_coexist_without_overlap(high), low.can_coexist_without_overlap(low)
+        (True, False)
+        """
         if self.mesh_axis_index != other.mesh_axis_index:
             return True
         a, b = self.sub_axis_info, other.sub_axis_info
@@ -102,7 +123,12 @@ class AxisRef:
         return b.pre_size % a.next_pre_size == 0
 
     def can_merge(self, other: AxisRef) -> bool:
-        """Whether `other` continues this one, so that the two together are one ref."""
+        """Whether `other` continues this one, so that the two together are one ref.
+
+        >>> low, high = AxisRef(0, SubAxis(1, 2)), AxisRef(0, SubAxis(2, 2))
+        >>> low.can_merge(high), high.can_merge(low)
+        (True, False)
+        """
         a, b = self.sub_axis_info, other.sub_axis_info
         return (
             self.mesh_axis_index == other.mesh_axis_index

@@ -132,6 +132,10 @@ class IotaTileAssignment:
 
         Raises:
             VerificationError: `index` does not lie in the grid.
+
+        Example:
+            >>> IotaTileAssignment((4, 2), (2, 4), (1, 0)).value_at((1, 1))
+            5
         """
         return self._device_at(linear_index(index, self._dims))
 
@@ -211,6 +215,10 @@ class IotaTileAssignment:
 
         Raises:
             VerificationError: `dims` hold another number of devices.
+
+        Example:
+            >>> IotaTileAssignment((4, 2), (2, 4), (1, 0)).reshape([2, 2, 2])
+            IotaTileAssignment((2, 2, 2), (2, 4), (1, 0))
         """
         new_dims = as_sizes(dims, "dims")
         check_same_size(self._dims, new_dims)
@@ -229,6 +237,10 @@ class IotaTileAssignment:
         Raises:
             SdyBridgeError: There are more than `MAX_MATERIALIZED_DEVICES` devices, or more dimensions than an
                 array has.
+
+        Example:
+            >>> IotaTileAssignment((4, 2), (2, 4), (1, 0)).to_array().tolist()
+            [[0, 4], [1, 5], [2, 6], [3, 7]]
         """
         if len(self._dims) > MAX_ARRAY_RANK:
             raise SdyBridgeError(

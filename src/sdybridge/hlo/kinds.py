@@ -17,6 +17,9 @@ class _ReprEvaluates(enum.IntEnum):
 class OpShardingType(_ReprEvaluates):
     """What a sharding, or one subgroup dimension of it, is.
 
+    >>> OpShardingType.OTHER.value, OpShardingType(4).name
+    (3, 'MANUAL')
+
     Source: `OpSharding.Type` in xla's `xla_data.proto`.
     """
 
@@ -30,14 +33,26 @@ class OpShardingType(_ReprEvaluates):
 
 
 class ShardGroupKind(_ReprEvaluates):
-    """How a sharding follows the others of its group: exactly alike, or as similar as possible."""
+    """How a sharding follows the others of its group: exactly alike, or as similar as possible.
+
+    >>> str(ShardGroup(1, ShardGroupKind.AS)), str(ShardGroup(1, ShardGroupKind.LIKE))
+    ('shard_as 1', 'shard_like 1')
+
+    Source: `OpSharding.ShardGroupType` in xla's `xla_data.proto`.
+    """
 
     AS = 0
     LIKE = 1
 
 
 class ReductionOp(_ReprEvaluates):
-    """How the partial values of an unreduced sharding combine. Only `Target.NEWER` writes it."""
+    """How the partial values of an unreduced sharding combine. Only `Target.NEWER` writes it.
+
+    >>> [op.name for op in ReductionOp]
+    ['SUM', 'MAX', 'MIN']
+
+    Source: the field `reduction_op` of a named sharding in xla's `xla_data.proto`, on its main branch.
+    """
 
     SUM = 0
     MAX = 1
@@ -52,8 +67,13 @@ class ShardGroup:
         id: The number of the group; -1 is printed but means "no group" in a proto, as in XLA.
         kind: `AS` or `LIKE`.
 
+    Raises:
+        VerificationError: The number has more than 64 bits, or the kind is another thing.
+
     >>> str(ShardGroup(1, ShardGroupKind.LIKE))
     'shard_like 1'
+
+    Source: `ShardGroup` in xla's `hlo/ir/hlo_sharding.h`.
     """
 
     id: int

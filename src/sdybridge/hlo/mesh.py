@@ -68,17 +68,29 @@ class Mesh:
 
         Raises:
             VerificationError: A size is below 1, or they multiply to more than 2**63 - 1 devices.
+
+        Example:
+            >>> Mesh.from_sizes({"a": 2, "b": 4}).num_devices
+            8
         """
         return cls(TileAssignment.iota(list(sizes.values())), list(sizes)) if sizes else cls.empty()
 
     @classmethod
     def maximal(cls, device_id: int) -> Mesh:
-        """The mesh that stands for one device; it has no axes."""
+        """The mesh that stands for one device; it has no axes.
+
+        >>> Mesh.maximal(3).num_devices
+        1
+        """
         return cls._make(TileAssignment.from_array([as_int(device_id, "device_id")]), ())
 
     @classmethod
     def empty(cls) -> Mesh:
-        """The mesh without axes and devices, on which everything is replicated."""
+        """The mesh without axes and devices, on which everything is replicated.
+
+        >>> Mesh.empty().axis_names
+        ()
+        """
         return cls._make(_EMPTY, ())
 
     @classmethod
@@ -125,7 +137,13 @@ class Mesh:
         return iota is not None and len(iota.reshape_dims) == 1
 
     def covers_all_axes_in_order(self, axes: Sequence[AxisRef]) -> bool:
-        """Whether `axes` are all axes of the mesh, whole and in order; those of size 1 may be left out."""
+        """Whether `axes` are all axes of the mesh, whole and in order; those of size 1 may be left out.
+
+        >>> from sdybridge.hlo import AxisRef
+        >>> mesh = Mesh.from_sizes({"a": 2, "b": 4})
+        >>> mesh.covers_all_axes_in_order([AxisRef(0), AxisRef(1)])
+        True
+        """
         at = 0
         for index, size in enumerate(self.axis_sizes):
             axis = axes[at] if at < len(axes) else None

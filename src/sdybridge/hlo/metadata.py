@@ -37,6 +37,9 @@ class OpMetadata:
         metadata_payload: A free text for tools.
         other_fields: The fields of the proto that are not listed here, serialised. Text does not show them.
 
+    Raises:
+        VerificationError: A field is no text, or no number of 32 bits.
+
     >>> OpMetadata(op_name="matmul", source_line=7)
     OpMetadata(op_name='matmul', source_line=7)
 
@@ -83,7 +86,11 @@ class OpMetadata:
         return f"OpMetadata({', '.join(given)})"
 
     def items(self) -> list[tuple[str, str | int | tuple[int, ...]]]:
-        """The fields that are set, with their values, in the order in which they are printed."""
+        """The fields that are set, with their values, in the order in which they are printed.
+
+        >>> OpMetadata(op_name="dot").items()
+        [('op_name', 'dot')]
+        """
         values = ((name, getattr(self, name)) for name in PRINTED_FIELDS)
         return [(name, value) for name, value in values if value]
 

@@ -27,6 +27,10 @@ class DimensionSharding:
         axes: The axes that split it, major to minor.
         is_closed: Whether propagation may not split it further.
 
+    >>> from sdybridge.hlo import AxisRef
+    >>> DimensionSharding((AxisRef(1),), is_closed=False).is_closed
+    False
+
     Source: `NamedSharding::DimensionSharding` in xla's `hlo/ir/named_sharding.h`.
     """
 
@@ -37,11 +41,21 @@ class DimensionSharding:
         object.__setattr__(self, "axes", as_axes(self.axes, "axes"))
 
     def sharded_size(self, mesh: Mesh) -> int:
-        """How many parts the dimension is cut into."""
+        """How many parts the dimension is cut into.
+
+        >>> from sdybridge.hlo import AxisRef, Mesh
+        >>> DimensionSharding((AxisRef(1),)).sharded_size(Mesh.from_sizes({"a": 2, "b": 4}))
+        4
+        """
         return math.prod([axis.size(mesh) for axis in self.axes])
 
     def to_string(self, mesh: Mesh) -> str:
-        """Its text, in which the axes of `mesh` have their names."""
+        """Its text, in which the axes of `mesh` have their names.
+
+        >>> from sdybridge.hlo import AxisRef, Mesh
+        >>> DimensionSharding((AxisRef(1),), is_closed=False).to_string(Mesh.from_sizes({"a": 2, "b": 4}))
+        "{'b', ?}"
+        """
         parts = [axis.to_string(mesh) for axis in self.axes]
         return f"{{{', '.join(parts if self.is_closed else [*parts, '?'])}}}"
 

@@ -83,22 +83,38 @@ class HloSharding(ShardingForms):
 
     @classmethod
     def replicate(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
-        """Every device holds the whole tensor."""
+        """Every device holds the whole tensor.
+
+        >>> print(HloSharding.replicate())
+        {replicated}
+        """
         return cls._make(_REPLICATED, metadata=as_metadata(metadata))
 
     @classmethod
     def manual(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
-        """The program itself works on the devices' parts; XLA does not partition it."""
+        """The program itself works on the devices' parts; XLA does not partition it.
+
+        >>> print(HloSharding.manual())
+        {manual}
+        """
         return cls._make(_MANUAL, metadata=as_metadata(metadata))
 
     @classmethod
     def unknown(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
-        """XLA may choose."""
+        """XLA may choose.
+
+        >>> print(HloSharding.unknown())
+        {unknown}
+        """
         return cls._make(_UNKNOWN, metadata=as_metadata(metadata))
 
     @classmethod
     def unreduced(cls, *, metadata: Sequence[OpMetadata] = ()) -> HloSharding:
-        """Every device holds a partial value of the whole tensor, still to be combined."""
+        """Every device holds a partial value of the whole tensor, still to be combined.
+
+        >>> print(HloSharding.unreduced())
+        {unreduced}
+        """
         return cls._make(_UNREDUCED, metadata=as_metadata(metadata))
 
     @classmethod
@@ -107,6 +123,10 @@ class HloSharding(ShardingForms):
 
         Raises:
             VerificationError: `device` is not an integer in the range of int64.
+
+        Example:
+            >>> print(HloSharding.assign_device(3))
+            {maximal device=3}
         """
         self = cls._make(_MAXIMAL, metadata=as_metadata(metadata))
         self._device = as_int(device, "device")
@@ -117,6 +137,9 @@ class HloSharding(ShardingForms):
         """Dimension i of the tensor is cut into `tile_assignment.dims[i]` tiles, nothing is replicated.
 
         The grid is taken as it is: `[1,1]` stays a tiling of one device.
+
+        >>> print(HloSharding.tile(TileAssignment.iota([4, 2])))
+        {devices=[4,2]<=[8]}
         """
         return cls._make(_OTHER, as_tiles(tile_assignment), metadata=as_metadata(metadata))
 
@@ -286,7 +309,13 @@ class HloSharding(ShardingForms):
         return from_proto(source, target)
 
     def with_metadata(self, metadata: Sequence[OpMetadata]) -> HloSharding:
-        """The same sharding with these metadata entries; a tuple passes them on to its elements."""
+        """The same sharding with these metadata entries; a tuple passes them on to its elements.
+
+        >>> from sdybridge.hlo import HloSharding, OpMetadata
+        >>> sharding = HloSharding.replicate().with_metadata([OpMetadata(op_name="dot")])
+        >>> sharding.metadata[0].op_name
+        'dot'
+        """
         entries = as_metadata(metadata)
         if self._kind is _TUPLE:
             return self.flat_tuple([element.with_metadata(entries) for element in self._tuple_elements])
@@ -300,6 +329,11 @@ class HloSharding(ShardingForms):
         Raises:
             VerificationError: This is a tuple, whose group XLA would lose, or is over a named mesh, or
                 `shard_group` is no group.
+
+        Example:
+            >>> from sdybridge.hlo import HloSharding, ShardGroup, ShardGroupKind
+            >>> print(HloSharding.replicate().with_shard_group(ShardGroup(1, ShardGroupKind.AS)))
+            {replicated shard_as 1}
         """
         self._check_leaf("shard_group")
         if shard_group is not None and not isinstance(shard_group, ShardGroup):
@@ -321,6 +355,11 @@ class HloSharding(ShardingForms):
 
         Raises:
             VerificationError: This is a tuple, or `reduction_op` is not a `ReductionOp`.
+
+        Example:
+            >>> from sdybridge.hlo import HloSharding, ReductionOp
+            >>> HloSharding.unreduced().with_reduction_op(ReductionOp.MAX).reduction_op.name
+            'MAX'
         """
         self._check_leaf("reduction_op")
         if type(reduction_op) is not ReductionOp:

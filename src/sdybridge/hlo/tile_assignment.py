@@ -52,6 +52,10 @@ class TileAssignment:
 
         Raises:
             VerificationError: As `IotaTileAssignment`.
+
+        Example:
+            >>> print(TileAssignment.iota([4, 2], [2, 4], [1, 0]))
+            devices=[4,2]<=[2,4]T(1,0)
         """
         return cls._from_iota(IotaTileAssignment(dims, reshape_dims, transpose_perm))
 
@@ -78,6 +82,10 @@ class TileAssignment:
 
         Raises:
             VerificationError: `devices` is ragged, empty, of rank 0, or not of integers in int64's range.
+
+        Example:
+            >>> print(TileAssignment.from_array([[0, 4], [1, 5]]))
+            devices=[2,2]0,4,1,5
         """
         import numpy as np
 
@@ -109,7 +117,11 @@ class TileAssignment:
 
     @classmethod
     def empty(cls) -> TileAssignment:
-        """The grid of dims `[0]` that shardings without tiles show, such as replicated ones."""
+        """The grid of dims `[0]` that shardings without tiles show, such as replicated ones.
+
+        >>> TileAssignment.empty().dims
+        (0,)
+        """
         return _EMPTY
 
     @property
@@ -160,6 +172,10 @@ class TileAssignment:
 
         Raises:
             VerificationError: `index` does not lie in the grid.
+
+        Example:
+            >>> TileAssignment.from_array([[0, 4], [1, 5]]).value_at((1, 0))
+            1
         """
         return self._device_at(linear_index(index, self._dims))
 
@@ -172,6 +188,10 @@ class TileAssignment:
 
         Raises:
             VerificationError: The grid has no such device. (XLA aborts, or wraps around on an iota.)
+
+        Example:
+            >>> TileAssignment.from_array([[0, 4], [1, 5]]).index_for(4)
+            (0, 1)
         """
         if self._iota is not None:
             return self._iota.index_for(device)
@@ -190,6 +210,10 @@ class TileAssignment:
         Raises:
             VerificationError: `perm` is not a permutation of the dimensions.
             SdyBridgeError: The result needs a device list, and that would be too long.
+
+        Example:
+            >>> print(TileAssignment.iota([2, 4]).transpose([1, 0]))
+            devices=[4,2]<=[2,4]T(1,0)
         """
         return self._transpose(as_permutation(perm, len(self._dims), "perm"))
 
@@ -207,6 +231,10 @@ class TileAssignment:
 
         Raises:
             VerificationError: `dims` hold another number of devices.
+
+        Example:
+            >>> print(TileAssignment.iota([4, 2], [2, 4], [1, 0]).reshape([2, 2, 2]))
+            devices=[2,2,2]<=[2,4]T(1,0)
         """
         if self is _EMPTY:
             raise VerificationError("a grid without devices cannot be reshaped", rule="grid-size")

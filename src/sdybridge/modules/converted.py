@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class ConvertedSharding:
-    """One distinct sharding text of a program, and what became of it.
+    r"""One distinct sharding text of a program, and what became of it.
 
     Attributes:
         before: The text that was converted. A Shardy sharding is `#sdy.sharding<...>`,
@@ -26,6 +26,14 @@ class ConvertedSharding:
         first: The offset of the first of them.
         losses: What the other notation does not hold.
         attribute: The dictionary entry that holds the new text.
+
+    >>> from sdybridge import export_module
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})')
+    >>> [one] = export_module(program).shardings
+    >>> one.before, one.after, one.count
+    ('#sdy.sharding<@m, [{"x"}]>', '{devices=[2]<=[2]}', 1)
     """
 
     before: str
@@ -38,7 +46,7 @@ class ConvertedSharding:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedModule:
-    """A converted program and what was done to it.
+    r"""A converted program and what was done to it.
 
     Attributes:
         text: The new program; empty for a proto.
@@ -47,6 +55,14 @@ class ConvertedModule:
         meshes: The meshes that the Shardy side of the conversion declares, by name.
         proto: The new program, if it is a proto.
         warnings: Shardings of two kinds that do not go together, and what XLA makes of them.
+
+    >>> from sdybridge import export_module
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})')
+    >>> result = export_module(program)
+    >>> result.sites, [(loss.kind.value, places) for loss, places in result.losses]
+    (1, [('axis-names', 1)])
     """
 
     text: str

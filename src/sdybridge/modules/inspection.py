@@ -48,7 +48,7 @@ class AnnotatedProgram(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShardingUse:
-    """One distinct sharding, and the values that have it.
+    r"""One distinct sharding, and the values that have it.
 
     Attributes:
         carrier: What holds it; see `Annotation`.
@@ -58,6 +58,14 @@ class ShardingUse:
         axes: The mesh axes that it names, in the order of its text.
         bytes_per_device: What all of these values take on one device; None if no size is known.
         example: The value that takes most on one device; the first of equal ones.
+
+    >>> from sdybridge import inspect_module
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})')
+    >>> [use] = inspect_module(program).shardings
+    >>> use.text, use.devices, use.bytes_per_device, use.example.name
+    ('<@m, [{"x"}]>', 2, 16, '%a')
     """
 
     carrier: str
@@ -71,7 +79,7 @@ class ShardingUse:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a program holds.
+    r"""What a program holds.
 
     Attributes:
         format: `MLIR text`, `HLO text` or `HLO proto`.
@@ -83,6 +91,14 @@ class Inspection:
         shardings: Every distinct sharding, most frequent first.
         inputs: The arguments of its main function, with or without sharding.
         outputs: The results of that.
+
+    >>> from sdybridge import inspect_module
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})')
+    >>> found = inspect_module(program)
+    >>> found.format, list(found.meshes), [use.count for use in found.shardings]
+    ('MLIR text', ['m'], [1])
     """
 
     format: str

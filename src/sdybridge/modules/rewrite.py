@@ -37,6 +37,9 @@ class Spelling(enum.Enum):
         V2: Devices are counted where that is possible: `{devices=[2,2]<=[2,2]T(1,0)}`.
         NAMED: Over a named mesh, where there are tiles: `{mesh['axis_0'=2,'axis_1'=2], [..]}`.
         CLASSIC: As XLA read them before unreduced and named shardings: over a grid of either kind.
+
+    >>> [spelling.value for spelling in Spelling]
+    ['v1', 'v2', 'named', 'classic']
     """
 
     V1 = "v1"

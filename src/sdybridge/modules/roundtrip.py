@@ -25,7 +25,7 @@ Shardings = tuple[TensorShardingAttr, ...]
 
 @dataclass(frozen=True, slots=True)
 class RoundTripSharding:
-    """One distinct sharding of a program, there and back.
+    r"""One distinct sharding of a program, there and back.
 
     Attributes:
         before: The sharding of each value, as the program has it.
@@ -35,6 +35,14 @@ class RoundTripSharding:
         first: The offset of the first of them.
         losses: What the export drops, and then what the import drops or has to choose; without the axis names
             where the program's own meshes bring them back.
+
+    >>> from sdybridge import round_trip
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})')
+    >>> [one] = round_trip(program).shardings
+    >>> one.hlo, one.count
+    ('{devices=[2]<=[2]}', 1)
     """
 
     before: Shardings
@@ -52,13 +60,21 @@ class RoundTripSharding:
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """A program, exported, imported, and exported again.
+    r"""A program, exported, imported, and exported again.
 
     Attributes:
         exported: The export of the program.
         imported: The import of that.
         again: The export of that.
         shardings: What becomes of every distinct sharding, most frequent first.
+
+    >>> from sdybridge import round_trip
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})')
+    >>> trip = round_trip(program)
+    >>> trip.is_stable, trip.differences
+    (True, ())
     """
 
     exported: ExportResult

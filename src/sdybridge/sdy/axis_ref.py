@@ -105,7 +105,11 @@ class AxisRefAttr(Attribute):
 
     @classmethod
     def sub(cls, name: str, pre_size: int, size: int) -> AxisRefAttr:
-        """The part of an axis that has `pre_size` in front and is `size` long."""
+        """The part of an axis that has `pre_size` in front and is `size` long.
+
+        >>> print(AxisRefAttr.sub("x", 2, 4))
+        #sdy<axis_ref"x":(2)4>
+        """
         return cls(name, SubAxisInfoAttr(pre_size, size))
 
     def __repr__(self) -> str:
@@ -143,6 +147,12 @@ class AxisRefAttr(Attribute):
 
         Raises:
             VerificationError: `unknown-axis`, for a whole axis.
+
+        Example:
+            >>> from sdybridge.sdy import MeshAttr
+            >>> mesh = MeshAttr.from_sizes({"x": 8, "y": 4})
+            >>> AxisRefAttr("x").get_size(mesh), AxisRefAttr.sub("x", 2, 4).get_size(mesh)
+            (8, 4)
         """
         return mesh.axis_size(self.name) if self.sub_axis_info is None else self.sub_axis_info.size
 
@@ -167,7 +177,12 @@ class AxisRefAttr(Attribute):
         return mine.pre_size <= theirs.pre_size and mine.next_pre_size >= theirs.next_pre_size
 
     def strictly_contains(self, other: AxisRefAttr) -> bool:
-        """Whether `other` is part of this, and not equal to it."""
+        """Whether `other` is part of this, and not equal to it.
+
+        >>> whole, part = AxisRefAttr("x"), AxisRefAttr.sub("x", 2, 2)
+        >>> whole.strictly_contains(part), whole.strictly_contains(whole)
+        (True, False)
+        """
         return self is not other and self.contains(other)
 
     def prefix_of(self, other: AxisRefAttr) -> bool:
@@ -184,7 +199,12 @@ class AxisRefAttr(Attribute):
         return other.contains(self) and self._pre_size == other._pre_size
 
     def strict_prefix_of(self, other: AxisRefAttr) -> bool:
-        """Whether this is a prefix of `other`, and not equal to it."""
+        """Whether this is a prefix of `other`, and not equal to it.
+
+        >>> whole, part = AxisRefAttr("x"), AxisRefAttr.sub("x", 1, 2)
+        >>> part.strict_prefix_of(whole), whole.strict_prefix_of(whole)
+        (True, False)
+        """
         return self is not other and self.prefix_of(other)
 
     def suffix_of(self, other: AxisRefAttr, mesh: MeshAttr) -> bool:
@@ -201,7 +221,13 @@ class AxisRefAttr(Attribute):
         return other.contains(self) and self._next_pre_size(mesh) == other._next_pre_size(mesh)
 
     def strict_suffix_of(self, other: AxisRefAttr, mesh: MeshAttr) -> bool:
-        """Whether this is a suffix of `other`, and not equal to it."""
+        """Whether this is a suffix of `other`, and not equal to it.
+
+        >>> from sdybridge.sdy import MeshAttr
+        >>> mesh = MeshAttr.from_sizes({"x": 8, "y": 4})
+        >>> AxisRefAttr.sub("x", 4, 2).strict_suffix_of(AxisRefAttr("x"), mesh)
+        True
+        """
         return self is not other and self.suffix_of(other, mesh)
 
     def overlaps(self, other: AxisRefAttr) -> bool:
@@ -245,7 +271,11 @@ class AxisRefAttr(Attribute):
         return high % low_next == 0
 
     def get_overlap(self, other: AxisRefAttr) -> AxisRefAttr | None:
-        """The common part: `"x":(2)2` for `"x":(1)4` and `"x":(2)4`; None if there is none."""
+        """The common part: `"x":(2)2` for `"x":(1)4` and `"x":(2)4`; None if there is none.
+
+        >>> print(AxisRefAttr.sub("x", 1, 4).get_overlap(AxisRefAttr.sub("x", 2, 4)))
+        #sdy<axis_ref"x":(2)2>
+        """
         if self.name != other.name:
             return None
         mine, theirs = self.sub_axis_info, other.sub_axis_info
@@ -293,7 +323,11 @@ class AxisRefAttr(Attribute):
         return None if start >= end or start < 1 else AxisRefAttr.sub(self.name, start, end // start)
 
     def get_greatest_common_prefix(self, other: AxisRefAttr) -> AxisRefAttr | None:
-        """The one of the two that is a prefix of the other, if either is."""
+        """The one of the two that is a prefix of the other, if either is.
+
+        >>> print(AxisRefAttr("x").get_greatest_common_prefix(AxisRefAttr.sub("x", 1, 2)))
+        #sdy<axis_ref"x":(1)2>
+        """
         if not self.can_coexist(other):
             return None
         if self.prefix_of(other):

@@ -96,7 +96,12 @@ class DimensionShardingAttr(Attribute):
         return DimensionShardingAttr(self.axes, False, self.priority)
 
     def drop_priority(self) -> DimensionShardingAttr:
-        """The same axes and openness, without priority."""
+        """The same axes and openness, without priority.
+
+        >>> from sdybridge.sdy import AxisRefAttr
+        >>> print(DimensionShardingAttr([AxisRefAttr("x")], priority=1).drop_priority())
+        #sdy<dimension_sharding{"x"}>
+        """
         return DimensionShardingAttr(self.axes, self.is_closed)
 
     def get_sharded_size(self, mesh: MeshAttr) -> int:
@@ -104,6 +109,12 @@ class DimensionShardingAttr(Attribute):
 
         Raises:
             VerificationError: `unknown-axis`.
+
+        Example:
+            >>> from sdybridge.sdy import AxisRefAttr, MeshAttr
+            >>> mesh = MeshAttr.from_sizes({"x": 8, "y": 4})
+            >>> DimensionShardingAttr([AxisRefAttr("y"), AxisRefAttr.sub("x", 1, 2)]).get_sharded_size(mesh)
+            8
         """
         return prod([axis.get_size(mesh) for axis in self.axes])
 

@@ -19,6 +19,8 @@ class AxisRefListAttr(Attribute):
 
     >>> print(AxisRefListAttr([AxisRefAttr("x"), AxisRefAttr.sub("y", 1, 2)]))
     #sdy<axis_ref_list{"x", "y":(1)2}>
+
+    Source: shardy/dialect/sdy/ir/attrs.td, `AxisRefListAttr`.
     """
 
     __slots__ = ("value",)
@@ -54,6 +56,8 @@ class ListOfAxisRefListsAttr(Attribute):
 
     >>> print(ListOfAxisRefListsAttr([AxisRefListAttr([AxisRefAttr("x")]), AxisRefListAttr()]))
     #sdy<list_of_axis_ref_lists[{"x"}, {}]>
+
+    Source: shardy/dialect/sdy/ir/attrs.td, `ListOfAxisRefListsAttr`.
     """
 
     __slots__ = ("value",)
@@ -97,6 +101,8 @@ class AllToAllParamAttr(Attribute):
 
     >>> print(AllToAllParamAttr([AxisRefAttr("x")], 0, 1))
     #sdy<all_to_all_param{"x"}: 0->1>
+
+    Source: shardy/dialect/sdy/ir/attrs.td, `AllToAllParamAttr`.
     """
 
     __slots__ = ("axes", "src_dim", "tgt_dim")
@@ -142,6 +148,8 @@ class AllToAllParamListAttr(Attribute):
 
     >>> print(AllToAllParamListAttr([AllToAllParamAttr([AxisRefAttr("x")], 0, 1)]))
     #sdy<all_to_all_param_list[{"x"}: 0->1]>
+
+    Source: shardy/dialect/sdy/ir/attrs.td, `AllToAllParamListAttr`.
     """
 
     __slots__ = ("value",)

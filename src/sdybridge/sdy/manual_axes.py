@@ -19,6 +19,9 @@ class ManualAxesAttr(Attribute):
     Args:
         value: The names. Neither order nor repetition is checked, as upstream.
 
+    Raises:
+        TypeError: `value` is one string, or a name is none.
+
     >>> print(ManualAxesAttr(["a", "b"]))
     #sdy<manual_axes{"a", "b"}>
 

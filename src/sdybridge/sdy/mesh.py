@@ -171,7 +171,12 @@ class MeshAttr(Attribute):
         return self.device_ids[0] if self.is_maximal else None
 
     def has_axis(self, name: str) -> bool:
-        """Whether an axis has this name."""
+        """Whether an axis has this name.
+
+        >>> mesh = MeshAttr.from_sizes({"x": 8, "y": 4})
+        >>> mesh.has_axis("y"), mesh.has_axis("z")
+        (True, False)
+        """
         return name in self.axis_sizes
 
     def axis_size(self, name: str) -> int:
@@ -179,6 +184,10 @@ class MeshAttr(Attribute):
 
         Raises:
             VerificationError: `unknown-axis`.
+
+        Example:
+            >>> MeshAttr.from_sizes({"x": 8, "y": 4}).axis_size("y")
+            4
         """
         size = self.axis_sizes.get(name)
         if size is None:
@@ -190,6 +199,10 @@ class MeshAttr(Attribute):
 
         Raises:
             VerificationError: `unknown-axis`.
+
+        Example:
+            >>> MeshAttr.from_sizes({"x": 8, "y": 4}).axis_index("y")
+            1
         """
         index = self._positions.get(name)
         if index is None:
@@ -214,6 +227,11 @@ class MeshAttr(Attribute):
 
     def equals(self, other: MeshAttr, *, ignore_device_ids: bool = False) -> bool:
         """Whether two meshes are the same, or the same up to the order of the devices.
+
+        >>> mesh = MeshAttr.from_sizes({"x": 2})
+        >>> other = MeshAttr.from_sizes({"x": 2}, device_ids=[1, 0])
+        >>> mesh.equals(other), mesh.equals(other, ignore_device_ids=True)
+        (False, True)
 
         Source: `MeshAttr::equals`.
         """

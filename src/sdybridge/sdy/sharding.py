@@ -24,7 +24,13 @@ _Fields: TypeAlias = (
 
 
 class ReductionOp(enum.Enum):
-    """How the pieces along unreduced axes combine. Only `Target.NEWER` writes anything but the sum."""
+    """How the pieces along unreduced axes combine. Only `Target.NEWER` writes anything but the sum.
+
+    >>> [op.value for op in ReductionOp]
+    ['sum', 'max', 'min']
+
+    Source: the reduction of `TensorShardingAttr` on Shardy's main branch.
+    """
 
     SUM = "sum"
     MAX = "max"
@@ -47,6 +53,9 @@ class TensorShardingAttr(Attribute):
             use them; in mesh order.
         unreduced_axes: Axes along which the tensor still is to be reduced; in mesh order.
         reduction_op: By what. Without unreduced axes it means nothing and becomes `SUM`.
+
+    Raises:
+        TypeError: A part is of another class.
 
     Nothing is checked against a mesh here: see `verify_sharding`.
 
@@ -187,11 +196,21 @@ class TensorShardingAttr(Attribute):
         )
 
     def any_of_axis_ref(self, predicate: Callable[[AxisRefAttr], bool]) -> bool:
-        """Whether `predicate` holds for any of `axis_refs`."""
+        """Whether `predicate` holds for any of `axis_refs`.
+
+        >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}, {"y":(1)2}]>')
+        >>> sharding.any_of_axis_ref(lambda axis: axis.sub_axis_info is not None)
+        True
+        """
         return any(map(predicate, self.axis_refs))
 
     def is_bound(self, axis_name: str) -> bool:
-        """Whether the axis occurs anywhere, whole or in part."""
+        """Whether the axis occurs anywhere, whole or in part.
+
+        >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}, {"y":(1)2}]>')
+        >>> sharding.is_bound("y"), sharding.is_bound("z")
+        (True, False)
+        """
         return any(ref.name == axis_name for ref in self.axis_refs)
 
     def is_equivalent(self, other: TensorShardingAttr) -> bool:
@@ -214,7 +233,13 @@ class TensorShardingAttr(Attribute):
         return self.mesh_or_ref == other.mesh_or_ref and mine == theirs
 
     def get_mesh(self, meshes: Mapping[str, MeshAttr]) -> MeshAttr | None:
-        """The inline mesh, or the one of that name in `meshes`, or None."""
+        """The inline mesh, or the one of that name in `meshes`, or None.
+
+        >>> from sdybridge.sdy import MeshAttr
+        >>> sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}, {"y":(1)2}]>')
+        >>> sharding.get_mesh({"mesh": MeshAttr.from_sizes({"x": 2, "y": 4})})
+        MeshAttr.from_sizes({'x': 2, 'y': 4})
+        """
         return meshes.get(self.mesh_or_ref) if isinstance(self.mesh_or_ref, str) else self.mesh_or_ref
 
     def get_local_shape(self, shape: Sequence[int | None], mesh: MeshAttr) -> tuple[int | None, ...]:
@@ -330,7 +355,11 @@ class TensorShardingPerValueAttr(Attribute):
 
     @classmethod
     def fully_open(cls, ranks: Iterable[int], mesh_or_ref: str | MeshAttr) -> TensorShardingPerValueAttr:
-        """One fully open sharding per rank."""
+        """One fully open sharding per rank.
+
+        >>> print(TensorShardingPerValueAttr.fully_open([1, 2], "mesh"))
+        #sdy.sharding_per_value<[<@mesh, [{?}]>, <@mesh, [{?}, {?}]>]>
+        """
         return cls(TensorShardingAttr.fully_open(rank, mesh_or_ref) for rank in ranks)
 
     def __repr__(self) -> str:

@@ -28,6 +28,10 @@ class Attribute:
     copying keep that, also across threads. A value lives as long as somebody refers to it. Subclassing
     an attribute class is an error.
 
+    >>> from sdybridge.sdy import AxisRefAttr
+    >>> AxisRefAttr("x") is AxisRefAttr("x"), isinstance(AxisRefAttr("x"), Attribute)
+    (True, True)
+
     Source: `mlir::Attribute`, uniqued storage.
     """
 
@@ -99,6 +103,13 @@ class Attribute:
         Raises:
             ParseError: The text does not follow the grammar.
             VerificationError: The text holds an invalid mesh.
+
+        Example:
+            >>> from sdybridge.sdy import AxisRefAttr
+            >>> AxisRefAttr.from_string('#sdy<axis_ref"x":(2)4>')
+            AxisRefAttr.sub('x', 2, 4)
+            >>> AxisRefAttr.from_string('"x"')
+            AxisRefAttr('x')
         """
         read = SHORT_CUTS.get(cls)
         found = read(text) if read is not None and type(text) is str else None

@@ -88,6 +88,10 @@ def verify_coexistence(sharding: TensorShardingAttr) -> None:
     Raises:
         VerificationError: `coexistence`.
 
+    Example:
+        >>> from sdybridge.sdy import TensorShardingAttr
+        >>> verify_coexistence(TensorShardingAttr.from_string('<@mesh, [{"x":(1)2}, {"x":(2)2}]>'))
+
     Source: `AxisRefAttr::canCoexist`.
     """
     parts: dict[str, dict[int, tuple[AxisRefAttr, Path]]] = {}

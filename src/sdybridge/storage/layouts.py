@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 class Kind(enum.Enum):
-    """What a field holds: the C++ type, and its width in bytes without padding."""
+    """What a field holds: the C++ type, and its width in bytes without padding.
+
+    >>> Kind.INT64.value
+    ('int64_t', 8)
+    """
 
     ABSTRACT = ("AbstractAttribute *", 8)
     ATTRIBUTE = ("AttributeStorage *", 8)
@@ -42,7 +46,11 @@ class Kind(enum.Enum):
 
 
 class Confidence(enum.Enum):
-    """How a field's place is known."""
+    """How a field's place is known.
+
+    >>> [confidence.name for confidence in Confidence]
+    ['LIVE', 'CONFIRMED', 'STRONG', 'SOURCE']
+    """
 
     LIVE = "read from the memory of a running process"
     CONFIRMED = "read from an instruction of neuronx_cc 2.24.5133"
@@ -61,6 +69,11 @@ class Field:
         targets: What the attributes that it points to may be, as their records name them.
         confidence: How its place is known.
         note: What else there is to know.
+
+    >>> from sdybridge.storage import CURRENT
+    >>> field = CURRENT.layouts["sdy.axis_ref"].fields[0]
+    >>> field.offset, field.name
+    (0, 'abstract')
     """
 
     offset: int
@@ -87,6 +100,11 @@ class Layout:
         size: Its size in bytes, None where that is not known.
         fields: By offset.
         note: What else there is to know.
+
+    >>> from sdybridge.storage import CURRENT
+    >>> layout = CURRENT.layouts["sdy.axis_ref"]
+    >>> layout.cls, layout.size
+    ('AxisRefAttr', 32)
     """
 
     cls: str

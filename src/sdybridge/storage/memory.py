@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 
 class Memory(Protocol):
-    """Memory to read from."""
+    r"""Memory to read from.
+
+    >>> class Zeros:
+    ...     def read(self, address: int, size: int) -> bytes:
+    ...         return bytes(size)
+    >>> memory: Memory = Zeros()
+    >>> memory.read(0x1000, 2)
+    b'\x00\x00'
+    """
 
     def read(self, address: int, size: int) -> bytes:
         """The bytes from an address on, all of them.
@@ -54,6 +62,10 @@ class BytesMemory:
 
         Raises:
             StorageError: They are not all in the image.
+
+        Example:
+            >>> BytesMemory(0x1000, b"abcdef").read(0x1002, 3)
+            b'cde'
         """
         start = address - self.base
         if not 0 <= start <= start + size <= len(self.data):

@@ -71,7 +71,12 @@ _TYPE_NAME = re.compile(rb"\w+(?:\.\w+)+")
 
 
 class Symbol(str):
-    """The name of a symbol reference, without the `@`, which is another attribute than a string."""
+    """The name of a symbol reference, without the `@`, which is another attribute than a string.
+
+    >>> from sdybridge.sdy import TensorShardingAttr
+    >>> Symbol("mesh") == "mesh"
+    True
+    """
 
     __slots__ = ()
 
@@ -109,6 +114,13 @@ def read_value(memory: Memory, address: int, *, build: Build = CURRENT) -> Attri
 
     Raises:
         StorageError: Nothing of these is there.
+
+    Example:
+        >>> from sdybridge.sdy import AxisRefAttr
+        >>> from sdybridge.storage import write_attribute
+        >>> image = write_attribute(AxisRefAttr("x"), base=0x1000)
+        >>> read_value(image, image.base)
+        AxisRefAttr('x')
     """
     every = tuple(build.layouts)
     return cast("Attribute | str", _Reader(memory, build).attribute(address, every, _nowhere(address)))

@@ -28,6 +28,13 @@ class Part(NamedTuple):
         size: How many, without the padding after them.
         name: The field that they are.
         means: What they stand for.
+
+    >>> from sdybridge.sdy import AxisRefAttr
+    >>> from sdybridge.storage import write_attribute
+    >>> image = write_attribute(AxisRefAttr("x"), base=0x1000)
+    >>> part = image.blocks[0].parts[0]
+    >>> hex(part.address), part.size
+    ('0x1000', 8)
     """
 
     address: int
@@ -43,6 +50,12 @@ class Block(NamedTuple):
         address: Where it starts.
         title: What it is.
         parts: Its bytes, in order; what is between them is padding.
+
+    >>> from sdybridge.sdy import AxisRefAttr
+    >>> from sdybridge.storage import write_attribute
+    >>> image = write_attribute(AxisRefAttr("x"), base=0x1000)
+    >>> image.blocks[0].title, len(image.blocks[0].parts)
+    ('AxisRefAttr "x"', 4)
     """
 
     address: int
@@ -57,6 +70,12 @@ class Image(BytesMemory):
     Attributes:
         records: Where the records of the classes begin; all before are attributes and what they point to.
         blocks: What is where, in order.
+
+    >>> from sdybridge.sdy import AxisRefAttr
+    >>> from sdybridge.storage import write_attribute
+    >>> image = write_attribute(AxisRefAttr("x"), base=0x1000)
+    >>> hex(image.base), len(image.data), image.blocks[0].title
+    ('0x1000', 256, 'AxisRefAttr "x"')
     """
 
     records: int

@@ -77,6 +77,11 @@ class Drawing:
         row_dim: The dimension that goes down; None for a tensor of rank 0 or 1, or of unknown rank.
         column_dim: The dimension that goes across; None as well.
         slice_dims: The other dimensions that are cut.
+
+    >>> from sdybridge import draw
+    >>> drawing = draw("P('x', 'y')", mesh={"x": 2, "y": 2}, shape="f32[4,6]")
+    >>> drawing.row_dim, drawing.column_dim, drawing.slice_dims
+    (0, 1, ())
     """
 
     explanation: Explanation
@@ -97,13 +102,31 @@ class Drawing:
             height: About how many lines to take; what does not fit is left out, and said to be.
             colour: Whether to colour the shards, with the codes of a terminal.
             plain: Whether to use ASCII only.
+
+        Example:
+            >>> from sdybridge import draw
+            >>> print(draw("P('x')", mesh={"x": 2}, shape="f32[4]").to_text(plain=True))
+            P('x') on x=2
+            Tiled: 2 devices, 2 shards.
+              across  dimension 0: 4 in 2 shards of 2 by "x"
+            <BLANKLINE>
+                 x=0   x=1
+                 0:2   2:4
+               +-----+-----+
+               |  0  |  1  |
+               +-----+-----+
         """
         from sdybridge.view.drawing_text import drawing_text
 
         return drawing_text(self, width=width, height=height, colour=colour, plain=plain)
 
     def to_svg(self) -> str:
-        """The drawing as an SVG document, for light and dark backgrounds."""
+        """The drawing as an SVG document, for light and dark backgrounds.
+
+        >>> from sdybridge import draw
+        >>> draw("P('x')", mesh={"x": 2}).to_svg()[:4]
+        '<svg'
+        """
         from sdybridge.view.drawing_svg import drawing_svg
 
         return drawing_svg(self)
@@ -130,15 +153,35 @@ class Drawing:
         return self._shards(self.column_dim)
 
     def rows(self, shown: Sequence[int]) -> list[Track]:
-        """The rows with these numbers."""
+        """The rows with these numbers.
+
+        >>> from sdybridge import draw
+        >>> drawing = draw("P('x', 'y')", mesh={"x": 2, "y": 2}, shape="f32[4,6]")
+        >>> for row in drawing.rows([0, 1]):
+        ...     print(row)
+        Track(index=0, place='x=0', start=0, limit=2, length=1.0, is_whole=False)
+        Track(index=1, place='x=1', start=2, limit=4, length=1.0, is_whole=False)
+        """
         return [self._track(self.row_dim, index) for index in shown]
 
     def columns(self, shown: Sequence[int]) -> list[Track]:
-        """The columns with these numbers."""
+        """The columns with these numbers.
+
+        >>> from sdybridge import draw
+        >>> drawing = draw("P('x', 'y')", mesh={"x": 2, "y": 2}, shape="f32[4,6]")
+        >>> [(column.start, column.limit) for column in drawing.columns([0, 1])]
+        [(0, 3), (3, 6)]
+        """
         return [self._track(self.column_dim, index) for index in shown]
 
     def slices(self) -> Iterator[tuple[tuple[int, Track], ...]]:
-        """The dimensions that a slice fixes, and where; one by one, as there may be many."""
+        """The dimensions that a slice fixes, and where; one by one, as there may be many.
+
+        >>> from sdybridge import draw
+        >>> drawing = draw("P('x', 'y')", mesh={"x": 2, "y": 2}, shape="f32[4,6]")
+        >>> list(drawing.slices())
+        [()]
+        """
         ranges = [range(self._shards(dim)) for dim in self.slice_dims]
         for index in itertools.product(*ranges):
             yield tuple([
@@ -146,7 +189,13 @@ class Drawing:
             ])  # fmt: skip
 
     def cell(self, fixed: Sequence[tuple[int, Track]], row: int, column: int) -> Cell:
-        """The shard in a slice."""
+        """The shard in a slice.
+
+        >>> from sdybridge import draw
+        >>> drawing = draw("P('x', 'y')", mesh={"x": 2, "y": 2}, shape="f32[4,6]")
+        >>> drawing.cell((), 1, 0)
+        Cell(number=2, copies=((2,),), count=1, is_empty=False)
+        """
         dims = self.explanation.dimensions
         index = [0] * len(dims)
         for dim, track in fixed:
@@ -222,7 +271,13 @@ def _is_empty(dim: Dimension, index: int) -> bool:
 
 
 class Drawings(tuple[Drawing, ...]):
-    """The pictures of several tensors, one below the other."""
+    """The pictures of several tensors, one below the other.
+
+    >>> from sdybridge import draw
+    >>> drawings = draw("{{devices=[2]<=[2]}, {replicated}}")
+    >>> len(drawings)
+    2
+    """
 
     __slots__ = ()
 
@@ -232,13 +287,25 @@ class Drawings(tuple[Drawing, ...]):
     def to_text(
         self, *, width: int = 100, height: int = 50, colour: bool = False, plain: bool = False
     ) -> str:
-        """The drawings in characters; see `Drawing.to_text`."""
+        """The drawings in characters; see `Drawing.to_text`.
+
+        >>> from sdybridge import draw
+        >>> drawings = draw("{{devices=[2]<=[2]}, {replicated}}")
+        >>> drawings.to_text(plain=True).splitlines()[0]
+        '{devices=[2]<=[2]} on _axis_0=2 (inferred)'
+        """
         return "\n\n".join(
             drawing.to_text(width=width, height=height, colour=colour, plain=plain) for drawing in self
         )
 
     def to_svg(self) -> str:
-        """The drawings as one SVG document."""
+        """The drawings as one SVG document.
+
+        >>> from sdybridge import draw
+        >>> drawings = draw("{{devices=[2]<=[2]}, {replicated}}")
+        >>> drawings.to_svg()[:4]
+        '<svg'
+        """
         from sdybridge.view.drawing_svg import stacked
 
         return stacked([drawing.to_svg() for drawing in self])

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 class Explanations(ShownAsText, tuple[Explanation, ...]):
-    """The explanations of a tuple's elements; `str` gives one text after the other."""
+    """The explanations of a tuple's elements; `str` gives one text after the other.
+
+    >>> from sdybridge import explain
+    >>> len(explain("{{devices=[2]<=[2]}, {replicated}}"))
+    2
+    """
 
     __slots__ = ()
 
@@ -33,7 +38,12 @@ class Explanations(ShownAsText, tuple[Explanation, ...]):
         return "\n\n".join(texts) or "the tuple is empty"
 
     def to_dict(self) -> dict[str, object]:
-        """The facts as JSON values."""
+        """The facts as JSON values.
+
+        >>> from sdybridge import explain
+        >>> explain("{{replicated}}").to_dict()["type"]
+        'tuple'
+        """
         return {"type": "tuple", "elements": [element.to_dict() for element in self]}
 
 

@@ -83,6 +83,11 @@ class Explanation(ShownAsText):
         steps: From axes to grid; None where there is nothing to show.
         forms: The sharding in every notation.
         remarks: What is worth a second look.
+
+    >>> from sdybridge import explain
+    >>> found = explain("P('x', None)", mesh={"x": 2, "y": 2}, shape="f32[8,8]")
+    >>> found.kind, found.num_shards, found.copies, str(found.shard)
+    ('tiled', 2, 2, 'f32[4,8]')
     """
 
     sharded: Sharded
@@ -133,7 +138,12 @@ class Explanation(ShownAsText):
         return explanation_text(self)
 
     def to_dict(self) -> dict[str, object]:
-        """The facts as JSON values."""
+        """The facts as JSON values.
+
+        >>> from sdybridge import explain
+        >>> explain("P('x')", mesh={"x": 2}).to_dict()["num_shards"]
+        2
+        """
         from sdybridge.view.explanation_json import explanation_dict
 
         return explanation_dict(self)

@@ -77,6 +77,11 @@ class Resharding(ShownAsText):
         received: What each device receives at least, in elements: the most and the sum over all devices.
             None if the shape or the devices are not known, or values are still to be combined.
         differences: What differs in form and not in what the devices hold, such as openness.
+
+    >>> from sdybridge import explain
+    >>> moves = explain("P('x', None)", "P(None, 'x')", mesh={"x": 2}, shape="f32[8,8]")
+    >>> [step.kind for step in moves.steps], moves.moving
+    (['all-to-all'], (0, 1))
     """
 
     before: Explanation
@@ -95,7 +100,13 @@ class Resharding(ShownAsText):
         return self.before.tensor
 
     def local(self, shards: tuple[int, ...]) -> TensorType | None:
-        """The buffer on each device when the dimensions are cut into so many shards."""
+        """The buffer on each device when the dimensions are cut into so many shards.
+
+        >>> from sdybridge import explain
+        >>> moves = explain("P('x')", "P()", mesh={"x": 2}, shape="f32[8]")
+        >>> str(moves.local((4,)))
+        'f32[2]'
+        """
         tensor = self.tensor
         if tensor is None or len(shards) != tensor.rank:
             return None
@@ -108,14 +119,23 @@ class Resharding(ShownAsText):
         return resharding_text(self)
 
     def to_dict(self) -> dict[str, object]:
-        """The facts as JSON values."""
+        """The facts as JSON values.
+
+        >>> from sdybridge import explain
+        >>> explain("P('x')", "P()", mesh={"x": 2}).to_dict()["is_same"]
+        """
         from sdybridge.view.resharding_json import resharding_dict
 
         return resharding_dict(self)
 
 
 class Reshardings(ShownAsText, tuple[Resharding, ...]):
-    """What moves between two tuples, element by element."""
+    """What moves between two tuples, element by element.
+
+    >>> from sdybridge import explain
+    >>> [one.is_same for one in explain("{{devices=[2]<=[2]}}", "{{replicated}}")]
+    [False]
+    """
 
     __slots__ = ()
 
@@ -124,7 +144,12 @@ class Reshardings(ShownAsText, tuple[Resharding, ...]):
         return "\n\n".join(texts) or "the tuples are empty"
 
     def to_dict(self) -> dict[str, object]:
-        """The facts as JSON values."""
+        """The facts as JSON values.
+
+        >>> from sdybridge import explain
+        >>> explain("{{devices=[2]<=[2]}}", "{{replicated}}").to_dict()["type"]
+        'tuple'
+        """
         return {"type": "tuple", "elements": [element.to_dict() for element in self]}
 
 

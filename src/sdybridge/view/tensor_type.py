@@ -46,6 +46,10 @@ class TensorType:
 
         Raises:
             ParseError: It spells none.
+
+        Example:
+            >>> TensorType.from_string("tensor<64x128xbf16>")
+            TensorType(shape=(64, 128), element='bf16')
         """
         for pattern in (_XLA, _MLIR, _BARE):
             found = pattern.fullmatch(text)
@@ -97,12 +101,20 @@ class TensorType:
         return self.bytes_of(self.shape)
 
     def bytes_of(self, shape: tuple[int | None, ...]) -> int | None:
-        """The bytes that a tensor of these elements and another shape takes."""
+        """The bytes that a tensor of these elements and another shape takes.
+
+        >>> TensorType.from_string("bf16[64,128]").bytes_of((16, 128))
+        4096
+        """
         bits, elements = self.element_bits, count_elements(shape)
         return None if bits is None or elements is None else -(-elements * bits // 8)
 
     def with_shape(self, shape: tuple[int | None, ...]) -> TensorType:
-        """A tensor of the same elements."""
+        """A tensor of the same elements.
+
+        >>> str(TensorType.from_string("bf16[64,128]").with_shape((16, 128)))
+        'bf16[16,128]'
+        """
         return TensorType(shape, self.element)
 
 

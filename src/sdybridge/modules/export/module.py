@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult(ConvertedModule):
-    """A program with HLO shardings and what was done to it.
+    r"""A program with HLO shardings and what was done to it.
 
     Attributes:
         text: The program with HLO shardings.
@@ -45,16 +45,29 @@ class ExportResult(ConvertedModule):
         meshes: The meshes that the program declared, by name.
         added: How many operations got a sharding that had none: control flow, which XLA gives `{replicated}`,
             and what stands in manual computations.
+
+    >>> from sdybridge import export_module
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})')
+    >>> result = export_module(program)
+    >>> result.sites, dict(result.operations), [one.after for one in result.shardings]
+    (1, {'sdy.mesh': 1}, ['{devices=[2]<=[2]}'])
     """
 
     added: int
 
 
 class CarrierForm(enum.Enum):
-    """What keeps the Shardy attributes of an exported program beside the HLO shardings.
+    r"""What keeps the Shardy attributes of an exported program beside the HLO shardings.
 
     Attributes:
         SDY: Frontend attributes such as `xla.sdy.sharding`, as between JAX and XLA.
+
+    >>> from sdybridge import export_module
+    >>> program = 'module {\n  sdy.mesh @m = <["x"=2]>\n  func.func @f() { return }\n}'
+    >>> "xla.sdy.meshes" in export_module(program, carrier=CarrierForm.SDY).text
+    True
     """
 
     SDY = "sdy"

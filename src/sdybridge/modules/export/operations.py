@@ -59,6 +59,9 @@ class ConstraintForm(enum.Enum):
     Attributes:
         COPY: `mhlo.copy`, as XLA's pipeline writes it. Needs a consumer that knows the mhlo dialect.
         CUSTOM_CALL: `stablehlo.custom_call @Sharding`, which every StableHLO consumer reads.
+
+    >>> [form.value for form in ConstraintForm]
+    ['mhlo.copy', 'stablehlo.custom_call @Sharding']
     """
 
     COPY = "mhlo.copy"

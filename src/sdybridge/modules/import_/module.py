@@ -53,6 +53,12 @@ class ImportResult(ConvertedModule):
         carried: At how many places a carrier kept the Shardy sharding, so that nothing of it is lost.
         dropped: How many HLO shardings without a carrier were removed, since the program has carriers.
         kept: The calls of bodies of manual computations that stay as they are, and why.
+
+    >>> from sdybridge import import_module
+    >>> program = 'func.func @f(%a: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"})'
+    >>> result = import_module(program)
+    >>> result.sites, {name: mesh.stripped for name, mesh in result.meshes.items()}
+    (1, {'mesh': '<["_axis_0"=2]>'})
     """
 
     removed: int

@@ -40,6 +40,9 @@ def verify_module(
         `ParseError` for a malformed attribute or operation. A text whose operations cannot be told apart
         gives that one `ParseError`.
 
+    Raises:
+        TypeError: The text is none.
+
     >>> text = 'func.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) { return }'
     >>> print(verify_module(text)[0])
     <string>:1:62: error: the module has no mesh @mesh
