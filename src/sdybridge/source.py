@@ -55,11 +55,19 @@ class Source:
         return self.text.count("\n", 0, line_start) + 1, offset - line_start + 1
 
     def lines(self) -> Lines | Source:
-        """What answers `location` quickly, for many questions."""
+        r"""What answers `location` quickly, for many questions.
+
+        >>> Source("a\nbc").lines().location(3)
+        (2, 2)
+        """
         return Lines(self.text)
 
     def value_number(self, offset: int, before: int) -> int:  # noqa: ARG002
-        """Which argument or result of its function stands at an offset; this text has `before` before it."""
+        """Which argument or result of its function stands at an offset; this text has `before` before it.
+
+        >>> Source("func.func @f(%a: i32)").value_number(13, 0)
+        0
+        """
         return before
 
     def excerpt(self, span: Span) -> str:
