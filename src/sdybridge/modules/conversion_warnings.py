@@ -14,7 +14,7 @@ _STARTS = frozenset(' \t\n{(,"')  # what stands before a key or an operation, no
 
 @dataclass(frozen=True, slots=True)
 class ConversionWarning:
-    """What XLA would read differently than the program seems to say.
+    r"""What XLA would read differently than the program seems to say.
 
     Attributes:
         rule: The rule that is broken: the name of one of those of `sdybridge check`.
@@ -24,6 +24,16 @@ class ConversionWarning:
         where: The place in a program without lines.
         notes: What XLA does, what the conversion did, and where the other shardings are.
         help: What to do.
+
+    >>> from sdybridge import export_module
+    >>> program = (
+    ...     'sdy.mesh @m = <["x"=2]>\n'
+    ...     'func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {\n'
+    ...     '  %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{replicated}"}'
+    ...     ' : (tensor<8xf32>) -> tensor<8xf32>\n'
+    ...     '  return\n}')
+    >>> [(one.rule, one.message) for one in export_module(program).warnings]
+    [('mixed-annotations', 'GSPMD and Shardy annotations are mixed: XLA will use GSPMD')]
     """
 
     rule: str
