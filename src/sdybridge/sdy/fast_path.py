@@ -29,9 +29,10 @@ _REFS = re.compile(rf"{_REF}(?:, {_REF})*\}}")
 _DIMENSION = re.compile(rf"(?:\?|(?:{_REF}(?:, {_REF})*(?P<open>, \?)?)?)\}}(?:p(?P<priority>{_INT}))?")
 _EACH_REF = re.compile(rf'"([^"]*)"(?::\(({_INT})\)({_INT}))?')
 _HEAD = re.compile(r"(?:#sdy\.sharding)?<@([A-Za-z_][A-Za-z0-9_$.]*)")
+# It stops at what no canonical text has, so that many broken ones in a row are not read over and over.
 _IN_TEXT = re.compile(
-    r'(?:#sdy\.sharding)?<@[A-Za-z_][A-Za-z0-9_$.]*, \[(?:[^]"\n]|"[^"\\\n]*")*\]'
-    r'(?:, (?:replicated|unreduced)=\{(?:[^}"\n]|"[^"\\\n]*")*\})*>'
+    r'(?:#sdy\.sharding)?<@[A-Za-z_][A-Za-z0-9_$.]*+, \[(?:[{}?,:()0-9p ]++|"[^"\\\n]*+")*+\]'
+    r'(?:, (?:replicated|unreduced)=\{(?:[,:()0-9 ]++|"[^"\\\n]*+")*+\})*+>'
 )
 
 _FULL_PER_VALUE = "#sdy.sharding_per_value"

@@ -8,8 +8,9 @@ partitioned by then: its shape is that of one device's part.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import parse_prefix as parse_hlo
@@ -32,12 +33,12 @@ _START = re.compile(
     r"|(?P<hlo>\{(?:\{|devices=|replicated\b|maximal[ }]|manual\}|unknown\}|unreduced\b|(?:maximal_)?mesh\[))"
     r"|(?P<jax>\b(?:PartitionSpec|(?<![\w.])P)\()"
 )
-_JAX_SPEC = re.compile(r"\w+\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)")
+_JAX_SPEC = re.compile(r"\w++\((?:[^()\n]++|\((?:[^()\n]++|\([^()\n]*+\))*+\))*+\)")
 _JAX_MESH = re.compile(
     r"Mesh\((?P<axes>(?:'[^']+': \d+,? ?)+)"
     r"|axis_sizes=\((?P<sizes>[^)]*)\), axis_names=\((?P<names>[^)]*)\)"
 )
-_TYPE = r"(?:\((?:[^()]|\([^()]*\))*\)|[a-z]\w*\[[^\]]*\](?:\{[^}]*\})?)"
+_TYPE = r"(?:\((?:[^()]++|\([^()]*+\))*+\)|[a-z]\w*+\[[^\]]*+\])"
 _INSTRUCTION = re.compile(rf"(?P<name>%?[\w.\-]++) = (?P<type>{_TYPE})")
 _TYPE_AT = re.compile(_TYPE)
 _ROOT = re.compile(r"[ \t]*+(?:ROOT )?+")
@@ -45,7 +46,7 @@ _NAME_END = re.compile(r"%?[\w.\-]++\Z")
 _BEFORE = 2000  # characters before a sharding that are looked at
 _LONGEST_NAME = 200
 _MOST_EQUALS = 6
-_MLIR_TYPE = re.compile(r"tensor<[^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>")
+_MLIR_TYPE = re.compile(r"tensor<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)*+>")
 _FROM = re.compile(r"\bfrom(?: sharding)?:? ?\Z")
 _TO = re.compile(r"\s*to(?: sharding)?:? ?\Z")
 _STRING_END = re.compile(r'(?<!\\)"|\n|\Z')
@@ -103,12 +104,12 @@ def find_shardings(source: Source, target: Target, start: int = 0, end: int | No
     >>> str(found[0].tensors[0])
     'f32[16]'
     """
-    singles = list(_singles(source, target, start, len(source.text) if end is None else end))
+    singles = deque(_singles(source, target, start, len(source.text) if end is None else end))
     found: list[Found] = []
     while singles:
-        first = singles.pop(0)
+        first = singles.popleft()
         if singles and _is_pair(source.text, first.span, singles[0].span):
-            second = singles.pop(0)
+            second = singles.popleft()
             span = Span(first.span.start, second.span.end)
             tensors, name = _named_behind(source.text, span.end, first.parsed[0].hlo)
             found.append(Found(first.parsed + second.parsed, span, tensors, name, first.mesh or second.mesh))
@@ -126,16 +127,35 @@ def _is_pair(text: str, first: Span, second: Span) -> bool:
 def _singles(source: Source, target: Target, start: int, end: int) -> Iterator[Found]:
     text = source.text
     at = start
+    line = _line_at(text, at)
     while hit := _START.search(text, at, end):
+        if hit.start() > line.end:
+            line = _line_at(text, hit.start())
         read = _read(source, hit, target)
         if read is None:
             at = hit.start() + 1
             continue
         parsed, stop = read
-        tensors, name = _owner(text, hit.start(), stop)
-        mesh = _mesh_beside(text, hit.start()) if hit["jax"] else None
+        tensors, name = _owner(text, line, hit.start(), stop)
+        mesh = _mesh_beside(text, line, hit.start()) if hit["jax"] else None
         yield Found((parsed,), Span(hit.start(), stop), tensors, name, mesh)
         at = stop
+
+
+class _Line(NamedTuple):
+    """A line: where it starts and ends, and the HLO instruction that it starts with."""
+
+    start: int
+    end: int
+    instruction: re.Match[str] | None
+
+
+def _line_at(text: str, at: int) -> _Line:
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    root = _ROOT.match(text, start, end)
+    return _Line(start, end, _INSTRUCTION.match(text, root.end() if root else start, end))
 
 
 def _read(source: Source, hit: re.Match[str], target: Target) -> tuple[Parsed, int] | None:
@@ -167,7 +187,8 @@ def _read_sdy(source: Source, start: int, target: Target, *, per_value: bool) ->
 
 def _read_escaped(text: str, start: int, target: Target) -> tuple[Parsed, int] | None:
     r"""A sharding inside a string, whose own quotes are escaped: `"#sdy.sharding<@mesh, [{\"x\"}]>"`."""
-    end = _STRING_END.search(text, start, start + _LONGEST_STRING)
+    other = text.find("#sdy.", start + 1, start + _LONGEST_STRING)
+    end = _STRING_END.search(text, start, start + _LONGEST_STRING if other < 0 else other)
     if end is None or "\\" not in text[start : end.start()]:
         return None
     inside = re.sub(r'\\+(?:22|")', '"', text[start : end.start()])
@@ -179,15 +200,13 @@ def _read_escaped(text: str, start: int, target: Target) -> tuple[Parsed, int] |
     return parsed, end.start()
 
 
-def _owner(text: str, start: int, end: int) -> tuple[tuple[TensorType, ...], str]:
+def _owner(text: str, line: _Line, start: int, end: int) -> tuple[tuple[TensorType, ...], str]:
     """The tensors and the name of the value that a sharding on a line is of."""
-    line = text.rfind("\n", 0, start) + 1
     instruction = _instruction_before(text, line, start)
     if instruction is not None:
         return instruction
-    stop = text.find("\n", end)
-    stop = min(len(text) if stop < 0 else stop, end + _BEFORE)
-    before, after = text[max(line, start - _BEFORE) : start], text[end:stop]
+    before = text[max(line.start, start - _BEFORE) : start]
+    after = text[end : end + _BEFORE].partition("\n")[0]
     types = list(_MLIR_TYPE.finditer(before))
     if types and re.fullmatch(r"\s*\{[^{}]*", before[types[-1].end() :]):  # an argument's or result's
         name = re.search(r"(%[\w$.#\-]+)\s*:\s*\Z", before[: types[-1].start()])
@@ -199,18 +218,18 @@ def _owner(text: str, start: int, end: int) -> tuple[tuple[TensorType, ...], str
     return tensors, value[1] if value else ""
 
 
-def _instruction_before(text: str, line: int, start: int) -> tuple[tuple[TensorType, ...], str] | None:
+def _instruction_before(text: str, line: _Line, start: int) -> tuple[tuple[TensorType, ...], str] | None:
     """The type and the name in `%name = type op(...), sharding=` on an HLO line."""
-    found = _INSTRUCTION.match(text, _ROOT.match(text, line, start).end(), start)  # type: ignore[union-attr]
-    if found is not None:
+    found = line.instruction
+    if found is not None and found.end() <= start:
         return _type(found["type"]), found["name"]
     at = start
     for _ in range(_MOST_EQUALS):  # or somewhere in a log
-        at = text.rfind(" = ", max(line, start - _BEFORE), at)
+        at = text.rfind(" = ", max(line.start, start - _BEFORE), at)
         if at < 0:
             break
         of_type = _TYPE_AT.match(text, at + len(" = "), start)
-        name = _NAME_END.search(text, max(line, at - _LONGEST_NAME), at)
+        name = _NAME_END.search(text, max(line.start, at - _LONGEST_NAME), at)
         if of_type and name:
             return _type(of_type[0]), name[0]
     return None
@@ -218,8 +237,8 @@ def _instruction_before(text: str, line: int, start: int) -> tuple[tuple[TensorT
 
 def _named_behind(text: str, end: int, before: HloSharding | None) -> tuple[tuple[TensorType, ...], str]:
     """The tensors and the name of the operation that a message goes on about."""
-    stop = text.find("\n", end)
-    stop = min(len(text) if stop < 0 else stop, end + _AFTER)
+    stop = text.find("\n", end, end + _AFTER)
+    stop = min(len(text), end + _AFTER) if stop < 0 else stop
     found = _INSTRUCTION.search(text, end, stop)
     if found is None:
         return (), ""
@@ -252,11 +271,10 @@ def _type(text: str) -> tuple[TensorType, ...]:
     ])  # fmt: skip
 
 
-def _mesh_beside(text: str, start: int) -> MeshAttr | None:
+def _mesh_beside(text: str, line: _Line, start: int) -> MeshAttr | None:
     """The mesh of a `NamedSharding(mesh=Mesh('x': 4, 'y': 2, ...), spec=...)` that a spec is in."""
-    line = text.rfind("\n", 0, start) + 1
     last = None
-    for hit in _JAX_MESH.finditer(text, max(line, start - _BEFORE), start):
+    for hit in _JAX_MESH.finditer(text, max(line.start, start - _BEFORE), start):
         last = hit
     if last is None:
         return None

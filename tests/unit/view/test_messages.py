@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from sdybridge.source import Source
@@ -74,3 +76,58 @@ def test_the_same_is_counted() -> None:
     lines = [f"a = f32[8,8] p(), sharding={GRID}"] * 3 + [f"b = f32[4,4] p(), sharding={GRID}"]
     found = distinct(find_shardings(Source("\n".join(lines)), Target.CURRENT))
     assert [(one.name, count) for one, count in found] == [("a", 3), ("b", 1)]
+
+
+REPEATED = (
+    "#sdy.sharding<@mesh, [{",
+    "#sdy.sharding<",
+    '#sdy.sharding<@mesh, [{"',
+    '#sdy.sharding<mesh<["x"=2',
+    "#sdy.sharding_per_value<[<",
+    '#sdy.sharding_per_value<[<@m, [{"x"}]>, ',
+    '#sdy.sharding<@mesh, [{\\"x\\"',
+    '"#sdy.sharding<@mesh, [{\\22',
+    "<@mesh, [{",
+    "<@mesh, [",
+    '<@"a, [ ',
+    '<@mesh, ["", ',
+    "{{",
+    "{devices=[2,",
+    "{devices=[2]<=[2] ",
+    '{devices=[2]0,1 metadata={op_name="',
+    "{mesh[",
+    "{mesh['x'=2], [{",
+    "{maximal ",
+    "{replicated ",
+    "{{replicated}, ",
+    "P(",
+    "PartitionSpec(('x', ",
+    "P('x'",
+    '"',
+    "([{<",
+    "tensor<8x<{replicated} ",
+    "%a = (f32[2], {replicated} ",
+    " = ({replicated} ",
+    "a = f32[8]{replicated} ",
+    "from sharding {replicated} to ",
+    "Mesh('x': 2, P('x') ",
+    "axis_sizes=(P('x') ",
+    '<@m, [{"x"}]> ',
+    "tensor<8xf32> {#sdy.sharding<@m, [{}]> ",
+)
+"""What a line may hold over and over, complete or broken off: nested, unclosed, with quotes or brackets."""
+
+
+@pytest.mark.parametrize("part", REPEATED)
+def test_long_lines_take_time_in_proportion(part: str) -> None:
+    """Eight times as long takes eight times as long, not sixty-four times."""
+
+    def seconds(count: int) -> float:
+        source = Source(f"%0 = abs %a {part * count}")
+        start = time.process_time()
+        find_shardings(source, Target.CURRENT)
+        return time.process_time() - start
+
+    long = seconds(1600)
+    if long > 0.2:
+        assert min(long, seconds(1600)) < 24 * max(seconds(200) for _ in range(3))
