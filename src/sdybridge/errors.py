@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.source import EXCERPT_WIDTH
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -57,9 +59,13 @@ class SdyBridgeError(ValueError):
         self.help = help
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, width: int = EXCERPT_WIDTH) -> str:
+        """The error with its excerpt, notes and help; of a long line `width` characters are shown."""
         lines = [f"{self.location}: error: {self.message}" if self.source else self.message]
         if self.source and self.span:
-            lines.append(self.source.excerpt(self.span))
+            lines.append(self.source.excerpt(self.span, width))
         lines += [f"note: {note}" for note in self.notes]
         if self.help:
             lines.append(f"help: {self.help}")

@@ -7,7 +7,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-_EXCERPT_WIDTH = 100
+EXCERPT_WIDTH = 100
+"""How many characters of a line excerpts show, unless the caller says otherwise."""
+
 _CONTEXT_BEFORE = 40  # columns kept left of the caret when a long line is cropped
 
 
@@ -70,8 +72,8 @@ class Source:
         """
         return before
 
-    def excerpt(self, span: Span) -> str:
-        """The line that `span` starts on, cropped when long, and under it a caret line.
+    def excerpt(self, span: Span, width: int = EXCERPT_WIDTH) -> str:
+        """The line that `span` starts on, of which `width` characters at most, and under it a caret line.
 
         >>> print(Source('[{"x"} {?}]').excerpt(Span(7, 8)))
         [{"x"} {?}]
@@ -81,7 +83,7 @@ class Source:
         line_end = self.text.find("\n", span.start)
         if line_end < 0:
             line_end = len(self.text)
-        first, last = _crop(line_start, line_end, span.start)
+        first, last = _crop(line_start, line_end, span.start, width)
         head = _visible(self.text[first : span.start])
         body = _visible(self.text[span.start : min(span.end, last)])
         tail = _visible(self.text[max(span.start, min(span.end, last)) : last])
@@ -129,12 +131,12 @@ def utf8(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def _crop(line_start: int, line_end: int, at: int) -> tuple[int, int]:
+def _crop(line_start: int, line_end: int, at: int, width: int) -> tuple[int, int]:
     """The part of a line to show around offset `at`: all of it when it is short."""
-    if line_end - line_start <= _EXCERPT_WIDTH:
+    if line_end - line_start <= width:
         return line_start, line_end
-    first = max(line_start, at - _CONTEXT_BEFORE)
-    return first, min(line_end, first + _EXCERPT_WIDTH)
+    first = max(line_start, at - min(_CONTEXT_BEFORE, width // 2))
+    return first, min(line_end, first + width)
 
 
 def _visible(text: str) -> str:

@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sdybridge.source import EXCERPT_WIDTH
+
 if TYPE_CHECKING:
     from sdybridge.source import Source, Span
 
@@ -109,9 +111,13 @@ class Finding:
         return f"{self.source.name}: {self.where}" if self.where else self.source.name
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, width: int = EXCERPT_WIDTH) -> str:
+        """The finding with its excerpt, notes and help; of a long line `width` characters are shown."""
         lines = [f"{self.location}: {self.severity}[{self.code}]: {self.message}"]
         if self.span and self.source.text:
-            lines.append(self.source.excerpt(self.span))
+            lines.append(self.source.excerpt(self.span, width))
         lines += [f"note: {note}" for note in self.notes]
         if self.help:
             lines.append(f"help: {self.help}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 from sdybridge.checks import CHECKS, Severity
 from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned
+from sdybridge.cli.terminal import excerpt_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +37,7 @@ def report(found: Mapping[str, Sequence[Finding]], most: int) -> Iterator[str]:
 
 
 def _described(one: Finding) -> Iterator[str]:
-    first, *rest = str(one).encode("utf-8", "replace").decode().split("\n")
+    first, *rest = one.to_text(excerpt_width(sys.stdout)).encode("utf-8", "replace").decode().split("\n")
     colour = _COLOURS[one.severity]
     mark = f"{one.severity}[{one.code}]:"
     where, _, message = first.partition(f" {mark} ")

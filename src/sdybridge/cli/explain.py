@@ -9,8 +9,10 @@ import click
 
 from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, sharding_options
 from sdybridge.cli.options import known_meshes, target_option
+from sdybridge.cli.tables import terminal_width
 from sdybridge.errors import SdyBridgeError
 from sdybridge.view.explainer import explain_parsed
+from sdybridge.view.explanation_text import WIDTH, in_width
 from sdybridge.view.reading import parse
 from sdybridge.view.tensor_type import show_bytes
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from sdybridge.view.tensor_type import TensorType
 
 _MOST_EXPLAINED = 10
+_NARROWEST = 40  # characters in a line
 _AROUND = 300  # characters around a pair that may say what the message is about
 _LABEL = re.compile(
     r"(?m)^  (?:dimension \d+|replicated|unreduced|manual|empty|on a device|note|axes|tile dims|reshape"
@@ -86,7 +89,7 @@ def command(
     if in_json:
         click.echo(_json(explained.to_dict()))
     else:
-        click.echo(_coloured(str(explained)))
+        click.echo(_coloured(_text(explained)))
 
 
 def _explain_found(
@@ -127,7 +130,7 @@ def _explain_found(
         click.echo(
             ("\n" if i else "") + _bold(f"{source.name}:{where['line']}:{where['column']}{name}{many}")
         )
-        click.echo(_coloured(str(result)))
+        click.echo(_coloured(_text(result)))
         whole = _whole_bytes(one)
         if one.is_pair and whole and REMATERIALIZATION in _message(source, one):
             click.echo(
@@ -135,6 +138,12 @@ def _explain_found(
             )
     if len(found) > len(shown):
         click.echo(f"\n{len(found) - len(shown)} more; choose with --at LINE or --op NAME, or take --json")
+
+
+def _text(explained: object) -> str:
+    """The text in the width of the terminal."""
+    columns = terminal_width()
+    return str(explained) if columns is None else in_width(explained, max(_NARROWEST, min(WIDTH, columns)))
 
 
 def _message(source: Source, found: Found) -> str:

@@ -107,12 +107,14 @@ def _describe(found: Inspection, places: _Places, most: int) -> list[str]:
     counts = [(str(count), carrier) for carrier, count in found.carriers.items()]
     lines += _table("Values with a sharding", counts, most, right=[0])
     uses = [_use_row(use, places) for use in found.shardings]
-    lines += _table("Distinct shardings", uses, most, header=_USE_HEADER, right=[0, 2, 4], crop=1)
+    lines += _table(
+        "Distinct shardings", uses, most, header=_USE_HEADER, right=[0, 2, 4], crop=1, drop=[3, 2, 5]
+    )
     for title, values in (("Inputs", found.inputs), ("Outputs", found.outputs)):
         total = size_text(total_bytes(values))
         title = f"{title}: {plural(len(values), 'value')}, {total} per device"
         rows = [_value_row(value) for value in values]
-        lines += _table(title, rows, most, header=_VALUE_HEADER, right=[3], crop=4)
+        lines += _table(title, rows, most, header=_VALUE_HEADER, right=[3], crop=4, drop=[1])
     return [*lines, ""]
 
 
@@ -145,12 +147,13 @@ def _table(
     header: tuple[str, ...] = (),
     right: Sequence[int] = (),
     crop: int | None = None,
+    drop: Sequence[int] = (),
 ) -> list[str]:
     """A titled table; nothing without rows."""
     if not rows:
         return []
     shown = [*([header] if header else []), *rows[:most]]
-    lines = aligned(shown, right=right, crop=crop, width=terminal_width())
+    lines = aligned(shown, right=right, crop=crop, drop=drop, width=terminal_width())
     if header:
         lines[0] = click.style(lines[0], dim=True)
     if len(rows) > most:

@@ -7,12 +7,13 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TextIO
 
 import click
 
+from sdybridge.cli.tables import terminal_width
 from sdybridge.errors import ParseError
-from sdybridge.source import Source, Span
+from sdybridge.source import EXCERPT_WIDTH, Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,7 +180,7 @@ def _umask() -> int:
 
 def show_error(error: SdyBridgeError) -> None:
     """Print an error with its excerpt to standard error, in colour on a terminal."""
-    first, *rest = str(error).encode("utf-8", "replace").decode().split("\n")
+    first, *rest = error.to_text(excerpt_width(sys.stderr)).encode("utf-8", "replace").decode().split("\n")
     where, mark, message = first.partition(": error: ")
     if not mark:
         where, message = "sdybridge", first
@@ -193,6 +194,12 @@ def show_error(error: SdyBridgeError) -> None:
             if line.startswith(label):
                 line = click.style(label, fg=colour, bold=True) + line[len(label) :]
         click.echo(line, err=True)
+
+
+def excerpt_width(stream: TextIO) -> int:
+    """How many characters of a line an excerpt may show, so that the caret stays under its place."""
+    columns = terminal_width(stream)
+    return EXCERPT_WIDTH if columns is None else max(20, min(EXCERPT_WIDTH, columns - len("...  ...")))
 
 
 class ProgressBar:

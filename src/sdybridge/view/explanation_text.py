@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from sdybridge.sdy.printer import quote
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from sdybridge.view.steps import Steps
 
 WIDTH = 110
+"""How wide the lines of texts are, unless `in_width` says otherwise."""
+
+_width = ContextVar("width", default=WIDTH)
 LABEL = 14
 _SHOWN_GROUPS = 4
 _SHOWN_SHARDS = 8
@@ -33,6 +37,15 @@ _FORM_LABELS = {
     "proto": "proto (hex)",
     "partition-spec": "JAX",
 }
+
+
+def in_width(shown: object, width: int) -> str:
+    """The text of an explanation or a comparison, in lines of at most `width` characters where they break."""
+    token = _width.set(width)
+    try:
+        return str(shown)
+    finally:
+        _width.reset(token)
 
 
 def explanation_text(explanation: Explanation) -> str:
@@ -302,10 +315,10 @@ def fact(label: str, text: str, *, break_long: bool = True) -> Iterator[str]:
 
 
 def wrapped(text: str, indent: str, first: str | None = None) -> Iterator[str]:
-    """Lines of at most `WIDTH` characters; words that are longer stay whole."""
+    """Lines of at most the width that is set; words that are longer stay whole."""
     yield from textwrap.wrap(
         text,
-        WIDTH,
+        _width.get(),
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_long_words=False,

@@ -21,6 +21,7 @@ from sdybridge.target import Target
 from sdybridge.view.drawing import drawing_of
 from sdybridge.view.explainer import explain
 from sdybridge.view.explanation import Explanation
+from sdybridge.view.explanation_text import in_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +36,7 @@ MOST_PICTURES = 400
 
 _MOST_REPLICATED = 10
 _MOST_FINDINGS = 200
+_PANEL = 56  # characters in a line beside the table
 _MOST_DRAWN_DEVICES = 256
 _NO_TENSORS = frozenset(("token", "opaque"))
 _GOLDEN_ANGLE = 137.5  # hues that far apart are told apart, however many there are
@@ -158,7 +160,7 @@ def _picture(one: Annotation, target: Target) -> dict[str, str]:
             one.sharding, mesh=one.mesh, shape=shape, manual_axes=one.manual_axes, target=target
         )
         if isinstance(explanation, Explanation):  # a value has no tuple of shardings
-            return {"svg": drawing_of(explanation).to_svg(), "text": str(explanation)}
+            return {"svg": drawing_of(explanation).to_svg(), "text": in_width(explanation, _PANEL)}
     except SdyBridgeError as error:  # a mesh that is not declared, another rank
         return {"text": error.message}
     return {}

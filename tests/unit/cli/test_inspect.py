@@ -211,3 +211,15 @@ def test_columns_give_way_on_a_narrow_terminal() -> None:
     lines = aligned(rows, right=[0], crop=1, width=30)
     assert lines == ["   1  aaaaaaaaaaaaaaaa...  end", "  22  b                    x"]
     assert max(map(len, lines)) == 30
+
+
+def test_columns_give_way_in_order() -> None:
+    rows = [("7", "a sharding of thirty characters", "axes", "largest value")]
+    texts = [aligned(rows, crop=1, drop=[2, 3], width=width)[0] for width in (80, 58, 52, 40, 20)]
+    assert texts == [
+        "  7  a sharding of thirty characters  axes  largest value",
+        "  7  a sharding of thirty characters  axes  largest value",
+        "  7  a sharding of thirty characters  largest value",
+        "  7  a sharding of thirty characters",
+        "  7  a sharding o...",
+    ]

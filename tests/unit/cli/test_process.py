@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,19 @@ def test_colours_on_a_terminal() -> None:
     out, shown = on_a_terminal("convert", '[{"x", ?}]', "--mesh", "x=2")
     assert out == b"{devices=[2]<=[2]}\n"
     assert b"\x1b[33mlost openness:" in shown
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_excerpts_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caret stands under its place: no line is so long that a terminal breaks it."""
+    monkeypatch.setitem(PLAIN, "COLUMNS", str(columns))
+    text = f"%a = f.g {'x ' * 99}\n{PROGRAM}".replace('{"x"}', '{"nowhere"}').replace("%a ", f"%{'a' * 99} ")
+    _, shown = on_a_terminal("export", "-", given=text.encode())
+    lines = re.sub(r"\x1b\[[\d;]*m", "", shown.decode()).replace("\r", "").split("\n")
+    caret = next(i for i, line in enumerate(lines) if line.strip().startswith("^"))
+    assert len(lines[caret - 1]) <= columns
+    place = lines[caret].index("^")
+    assert lines[caret - 1][place:].startswith('"nowhere"')
 
 
 def test_no_progress_bar_for_short_work() -> None:

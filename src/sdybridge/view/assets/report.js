@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const HEIGHT = 26;
-  const COLUMNS = ["name", "line", "operation", "global", "local", "per device", "sharding"];
+  const COLUMNS = ["name", "line", "sharding", "global", "local", "per device", "operation"];
   const NUMERIC = new Set([1, 5]);
   const table = document.getElementById("table");
   const body = document.getElementById("body");
@@ -14,7 +14,7 @@
   // value: [name, line, operation, scope, use], use: [shape, local, bytes, size, sharding, carrier, pictured]
   const cells = ([name, line, operation, , use]) => {
     const [shape, local, , size, sharding] = data.uses[use];
-    return [name, String(line), operation, shape, local, size, sharding];
+    return [name, String(line), sharding, shape, local, size, operation];
   };
   const sortKey = (value, column) =>
     column === 1 ? value[1] : column === 5 ? data.uses[value[4]][2] : cells(value)[column];
