@@ -167,7 +167,17 @@ class Text(Hlo):
             start = text.rfind("\n", 0, hit.start()) + 1
             end = text.find("\n", hit.end())
             line = text[start : end if end >= 0 else len(text)]
-            yield Call(hit[1], any(mark in line for mark in _SHARDED), Place(Span(*hit.span()), hit[1]))
+            is_sharded = any(mark in line for mark in _SHARDED)
+            if not is_sharded and (line.endswith(",") or " = " not in line):  # one over several lines
+                is_sharded = hit.start() in self._sharded_targets
+            yield Call(hit[1], is_sharded, Place(Span(*hit.span()), hit[1]))
+
+    @functools.cached_property
+    def _sharded_targets(self) -> frozenset[int]:
+        """Where the targets of calls with shardings stand, of calls over several lines too."""
+        calls = [cast("TextSite", site) for site in self.sites.values() if site.target in GSPMD_CALLS]
+        found = [site.attribute("custom_call_target") for site in calls]
+        return frozenset(one.start for one in found if one)
 
     @functools.cached_property
     def _propagation(self) -> list[str]:

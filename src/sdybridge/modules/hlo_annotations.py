@@ -183,7 +183,7 @@ class HloAnnotations:
             yield from self._leaves(site, CARRIER, self._carried_shardings(carrier))
 
     def _leaves(self, site: HloSite, carrier: str, shardings: Shardings) -> Iterator[Annotation]:
-        tensors = site.tensors
+        tensors = None if site.is_sharded_by_operand else site.tensors
         if tensors is None or (len(shardings) != 1 and len(shardings) != len(tensors)):
             tensors = (None,) * len(shardings)  # type: ignore[assignment]  # of shapes that are not known
         elif len(shardings) == 1:

@@ -128,11 +128,11 @@ class HloSite(abc.ABC):
 
     @property
     def is_sharded_by_operand(self) -> bool:
-        """Whether its HLO sharding lists those of its operands, as an outfeed may have it."""
+        """Whether its HLO sharding is that of its operands, as an outfeed may have it."""
         if self.opcode != "outfeed":
             return False
         sharding = self.sharding
-        return sharding is not None and sharding.is_tuple
+        return sharding is not None and (sharding.is_tuple or sharding.is_tiled)
 
     @property
     @abc.abstractmethod

@@ -177,3 +177,21 @@ def test_layouts_of_invalid_shardings_are_not_looked_at() -> None:
     """A part of no devices cuts a dimension into no parts."""
     text = TWO.replace('"y"', '"x":(1)0')
     assert codes(text, select=["ALL"]) == ["SB401", "SB506", "SB101"]
+
+
+def test_a_call_over_several_lines_has_its_sharding() -> None:
+    text = """HloModule m
+
+%f {
+  ROOT %a = f32[8] parameter(0)
+}
+
+ENTRY %main {
+  %a = f32[8] parameter(0), sharding={devices=[2]<=[2]}
+  %b = f32[8] custom-call(%a), custom_call_target="Sharding",
+    sharding={devices=[2]<=[2]}
+  ROOT %c = f32[8] custom-call(%b), custom_call_target="Sharding"
+}
+"""
+    found = [(one.code, text[: one.span.start].count("\n")) for one in check_module(text) if one.span]
+    assert found == [("SB201", 10)]

@@ -131,6 +131,33 @@ def test_what_a_site_knows() -> None:
     assert (second.is_root, second.tuple_index, third.target) == (True, 3, "Sharding")
 
 
+def test_sites_are_found_again_behind_instructions_over_several_lines() -> None:
+    text = """HloModule m
+
+%f {
+  ROOT %a = f32[8] parameter(0)
+}
+
+ENTRY %main {
+  %a = f32[8] parameter(0), sharding={devices=[2]<=[2]}
+  %b = f32[8] negate(%a),
+    sharding={replicated}
+  ROOT %c = f32[8] call(%b), to_apply=%f, sharding={manual}
+}
+
+%g {
+  ROOT %d = f32[8] parameter(0), sharding={replicated}
+}
+"""
+    program = HloText(Source(text))
+    for _ in range(2):
+        names = []
+        for site in program.sites():
+            names.append(site.name)
+            assert program.output() is not None  # which reads to the end
+        assert names == ["a", "b", "c", "d"]
+
+
 def test_inputs_and_output() -> None:
     text = program(
         "b = f32[4] parameter(1)", "a = f32[8] parameter(0), sharding={manual}", "ROOT c = f32[] add(a, b)"

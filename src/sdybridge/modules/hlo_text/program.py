@@ -87,6 +87,7 @@ class HloText(HloProgram):
         self._decoded: dict[str, str] = {}  # each distinct value of a frontend attribute, too
         self._parsed: dict[str, HloSharding] = {}  # each distinct sharding is parsed once
         self._last_entry: Computation | None = None
+        self._body_ends: dict[int, int] = {}  # of computations that were read one instruction by one
         self._carried: dict[str, str] = {}  # what the literals of carriers hold
         start = skip_trivia(source.text, 0)
         module = _MODULE.match(source.text, start)
@@ -185,11 +186,10 @@ class HloText(HloProgram):
             if found.is_entry:
                 self._last_entry = found
             yield found
-            end = max(found.end, self._body_end)
-            if found.end < 0:
+            if found.end < 0 and found.start not in self._body_ends:
                 for _ in self._instructions(found, found.start):
                     pass
-                end = self._body_end
+            end = max(found.end, self._body_ends.get(found.start, 0))
             end = skip_trivia(text, end)
             if not text.startswith("}", end):
                 if found.start > at:  # a bare list of instructions has no braces
@@ -256,9 +256,7 @@ class HloText(HloProgram):
             site.keep(head, attributes, end)
             yield site
             at = skip_trivia(text, end)
-        self._body_end = at
-
-    _body_end = 0  # where the computation ends that `_instructions` read last
+        self._body_ends[computation.start] = at
 
     def sites(self) -> Iterator[TextSite]:
         """Every instruction that carries a sharding of either kind, in the order of the text.

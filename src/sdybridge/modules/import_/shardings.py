@@ -315,10 +315,11 @@ class ShardingImport:
         return max(end, self._new.end)
 
     def _is_of_operands(self, brace: int, at: int, end: int) -> bool:
-        """Whether the sharding at `text[at:end]` lists those of the operands, as an outfeed may have it."""
+        """Whether the sharding at `text[at:end]` is that of the operands, as an outfeed may have it."""
         if brace not in self._outfeeds:
             return False
-        return self._now.found.parse(self._now.found.literal(at, end), at).is_tuple
+        hlo = self._now.found.parse(self._now.found.literal(at, end), at)
+        return hlo.is_tuple or hlo.is_tiled
 
     @functools.cached_property
     def _outfeeds(self) -> set[int]:
