@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sdybridge.hlo.mesh import Mesh
     from sdybridge.hlo.metadata import OpMetadata
 
-MESH_WORDS = ("mesh", "maximal_mesh")
+MESH_WORDS = ("mesh", "maximal_mesh", "single_device")
 """The words that a named sharding starts with."""
 
 _SHORT_FORMS = ("replicated", "manual", "unreduced")
@@ -59,9 +59,9 @@ class _Named:
 
 
 def parse_named(p: Lexer, target: Target) -> HloSharding:
-    """`named := mesh [','] body '}'`, where `mesh` or `maximal_mesh` comes next."""
+    """`named := mesh [','] body '}'`, where one of `MESH_WORDS` comes next."""
     start = p.start
-    is_maximal = p.at("maximal_mesh")
+    is_maximal = not p.at("mesh")
     p.advance()
     named = _Named(parse_maximal_mesh(p) if is_maximal else parse_mesh(p))
     named.spans[("mesh",)] = Span(start, p.pos)

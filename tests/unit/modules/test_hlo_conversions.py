@@ -237,6 +237,14 @@ def test_an_outfeed_lists_the_shardings_of_its_operands() -> None:
     ]
 
 
+def test_a_sharding_may_tell_the_rank_that_the_shape_does_not() -> None:
+    line = "a = copy(b), sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}"
+    assert '[{\\"_axis_0\\"}, {}]' in import_module(module(line)).text
+    assert "@maximal_mesh_3, []" in import_module(module("a = copy(b), sharding={maximal device=3}")).text
+    with pytest.raises(VerificationError, match="a does not say its shape"):
+        import_module(module("a = copy(b), sharding={replicated}"))
+
+
 def test_halves_of_a_result_have_the_sharding_of_the_whole() -> None:
     call = 'r = (u32[8,4], u32[8,4]) custom-call(t), custom_call_target="xla.sdy.FuncResultSharding", '
     result = call + listed('[{"x"}, {}]')

@@ -92,6 +92,7 @@ def test_forms_of_an_instruction(line: str) -> None:
         "a = f32[8] parameter(0), sharding={manual}",
         "%a = f32[8] parameter(0), sharding={manual}\n",
         "ENTRY e { ROOT %a = f32[8] parameter(0), sharding={manual} }",
+        "ENTRY /* the first */ e // and last\n { ROOT %a = f32[8] parameter(0), sharding={manual} }",
         f"{HEADER}\n ENTRY e (a: f32[8]) -> (s32[]) {{\n  a = f32[] parameter(0), sharding={{manual}}\n  }}",
         f"{HEADER}\n\n%e (a: f32[8]) -> f32[8]{{0}} {{\n  a = f32[8] parameter(0), sharding={{manual}}\n}}\n",
         f'// c\n{HEADER}\n\ne {{\n  a = f32[8] parameter(0), sharding={{manual}}\n}}, execution_thread="t"\n',

@@ -23,7 +23,7 @@ from sdybridge.modules.hlo_text.instruction import (
     read_head,
 )
 from sdybridge.modules.hlo_text.site import TextSite
-from sdybridge.modules.hlo_text.tokens import STRING, error, group_end, shown, skip_trivia
+from sdybridge.modules.hlo_text.tokens import STRING, TRIVIA, error, group_end, shown, skip_trivia
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 from sdybridge.modules.hlo_program import Edit, HloSite
 
 _MODULE = re.compile(r"HloModule\s++([^\s,]++)")
-_ENTRY = re.compile(r"(ENTRY\b\s*+)?+%?+([\w.\-]*+)\s*+")
+_ENTRY = re.compile(rf"(ENTRY\b{TRIVIA})?+%?+([\w.\-]*+){TRIVIA}", re.DOTALL)
 _TABLE = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*+\n(?:[^\n]++\n)*+")
 _SHARDING = re.compile(r"sharding=(?!\")")
 _CARRIER = re.compile(r"xla\.sdy\.[\w.]++=")

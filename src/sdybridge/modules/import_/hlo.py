@@ -166,10 +166,11 @@ class HloImport:
 
     def _first(self, site: HloSite, *, is_value: bool, is_open: bool) -> _Found:
         sharding, tensors = site.sharding, site.tensors
-        if tensors is None or sharding is None:
+        told = sharding and not sharding.is_tuple and _rank_told_by(sharding)
+        if sharding is None or (tensors is None and told is None):
             error = VerificationError(f"{site.name} does not say its shape", rule="sharding-rank")
             raise site.locate(error)
-        ranks = tuple([len(tensor.dims) for tensor in tensors])
+        ranks = (told or 0,) if tensors is None else tuple([len(tensor.dims) for tensor in tensors])
         leaves = sharding.tuple_elements if sharding.is_tuple else (sharding,) * max(1, len(ranks))
         text = sharding.to_string()
         return _Found(
@@ -260,3 +261,10 @@ def _name_of_two(name: str, other: MeshAttr) -> ConversionError:
         notes=[f"the other one is {cropped(other)}"],
         help="rename one of them",
     )
+
+
+def _rank_told_by(sharding: HloSharding) -> int | None:
+    """The rank of the Shardy sharding, where the HLO sharding alone tells it."""
+    if sharding.is_tiled:
+        return sharding.data_rank
+    return None if sharding.unique_device is None else 0
