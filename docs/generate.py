@@ -101,6 +101,8 @@ API_MODULES = (
     "sdybridge.hlo",
     "sdybridge.bridge",
     "sdybridge.modules",
+    "sdybridge.checks",
+    "sdybridge.testing",
     "sdybridge.storage",
     "sdybridge.view",
     "sdybridge.errors",
@@ -245,6 +247,11 @@ def public_names(module: Any) -> dict[str, Any]:
         names = {name: getattr(module, name) for name in exported}
     else:
         names = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+        names = {
+            name: value
+            for name, value in names.items()
+            if getattr(value, "__module__", "") == module.__name__
+        }
     return {
         name: value
         for name, value in names.items()
