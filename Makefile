@@ -61,8 +61,9 @@ $(VENV)/.docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
+# Without --quiet, which hides warnings from --strict.
 docs: $(VENV)/.docs  ## build the documentation as a site in build/site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "open build/site/index.html"
 
 # protoc 26 is the last whose modules do not tie themselves to a range of protobuf releases: they run with 5.29 to 7.x.

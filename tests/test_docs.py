@@ -210,16 +210,11 @@ def test_the_site_lists_every_page_once() -> None:
 def test_the_site_builds(tmp_path: Path) -> None:
     """Strictly: a warning, of an anchor that is not there for one, is an error."""
     pytest.importorskip("material", reason="mkdocs-material is not installed; `make docs` does it")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-    )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
     for page in DOCS.rglob("*.md"):
         place = page.relative_to(DOCS).with_suffix("")
         assert (tmp_path / (place.parent if place.name == "index" else place) / "index.html").exists()
