@@ -62,7 +62,15 @@ class SdyBridgeError(ValueError):
         return self.to_text()
 
     def to_text(self, width: int = EXCERPT_WIDTH) -> str:
-        """The error with its excerpt, notes and help; of a long line `width` characters are shown."""
+        """The error with its excerpt, notes and help; of a long line `width` characters are shown.
+
+        >>> from sdybridge.source import Source, Span
+        >>> error = SdyBridgeError("unknown axis", source=Source("one axis and another"), span=Span(4, 8))
+        >>> print(error.to_text(width=12))
+        <string>:1:5: error: unknown axis
+        one axis and ...
+            ^~~~
+        """
         lines = [f"{self.location}: error: {self.message}" if self.source else self.message]
         if self.source and self.span:
             lines.append(self.source.excerpt(self.span, width))

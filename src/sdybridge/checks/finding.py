@@ -114,7 +114,16 @@ class Finding:
         return self.to_text()
 
     def to_text(self, width: int = EXCERPT_WIDTH) -> str:
-        """The finding with its excerpt, notes and help; of a long line `width` characters are shown."""
+        """The finding with its excerpt, notes and help; of a long line `width` characters are shown.
+
+        >>> from sdybridge import check_module
+        >>> [found] = check_module("func.func @f() {", name="f.mlir")
+        >>> print(found.to_text(width=12))
+        f.mlir:1:16: error[SB100]: '{' is never closed
+        ...  @f() {
+                  ^
+        help: close it with `}`
+        """
         lines = [f"{self.location}: {self.severity}[{self.code}]: {self.message}"]
         if self.span and self.source.text:
             lines.append(self.source.excerpt(self.span, width))
