@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
-MAX_GRID_RANK = 32
-MAX_ARRAY_RANK = 64  # what NumPy has room for
-"""The most dimensions of a grid that is read from text or a proto: NumPy 1 has no larger arrays."""
+MAX_ARRAY_RANK = 32
+"""The most dimensions of a grid whose devices are listed: NumPy 1 has no larger arrays."""
 
 _LONGEST = 160
 

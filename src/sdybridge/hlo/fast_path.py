@@ -11,7 +11,7 @@ import re
 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import subgroup as normal_forms
-from sdybridge.hlo.checks import INT64_MAX, MAX_GRID_RANK
+from sdybridge.hlo.checks import INT64_MAX, MAX_ARRAY_RANK
 from sdybridge.hlo.device_list import to_ids
 from sdybridge.hlo.kinds import OpShardingType
 from sdybridge.hlo.sharding import HloSharding
@@ -123,7 +123,7 @@ def _iota(dims_text: str, sizes_text: str, perm_text: str | None) -> TileAssignm
 def _listed(dims_text: str, ids_text: str) -> TileAssignment | None:
     dims, total = _shape(dims_text)
     ids = to_ids(ids_text)
-    if len(ids) != total:
+    if len(ids) != total or len(dims) > MAX_ARRAY_RANK:
         return None
     import numpy as np
 
@@ -136,7 +136,7 @@ def _shape(text: str) -> tuple[tuple[int, ...], int]:
     """The dims of a grid, and the number of devices; -1 for one that is wrong."""
     dims = tuple(map(int, text.split(",")))
     total = math.prod(dims)
-    return dims, total if 0 < total <= INT64_MAX and len(dims) <= MAX_GRID_RANK else -1
+    return dims, total if 0 < total <= INT64_MAX else -1
 
 
 @functools.lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ProtoError, SdyBridgeError, VerificationError
 from sdybridge.hlo import packed_ids
-from sdybridge.hlo.checks import MAX_GRID_RANK, as_permutation, as_sizes, shortened
+from sdybridge.hlo.checks import MAX_ARRAY_RANK, as_permutation, as_sizes, shortened
 from sdybridge.hlo.iota import IotaTileAssignment
 from sdybridge.hlo.kinds import OpShardingType, ReductionOp, ShardGroup, ShardGroupKind
 from sdybridge.hlo.metadata import PRINTED_FIELDS, OpMetadata, take_reduction_op
@@ -221,7 +221,7 @@ def _check_one_form(proto: op_sharding_pb2.OpSharding, listed: int, path: Path) 
 def _iota(proto: op_sharding_pb2.OpSharding) -> TileAssignment:
     dims, sizes = tuple(proto.tile_assignment_dimensions), tuple(proto.iota_reshape_dims)
     # Long lists, nearly all ones, are not worth remembering.
-    build = _known_iota if len(dims) + len(sizes) <= MAX_GRID_RANK else _checked_iota
+    build = _known_iota if len(dims) + len(sizes) <= MAX_ARRAY_RANK else _checked_iota
     return TileAssignment._from_iota(build(dims, sizes, tuple(proto.iota_transpose_perm)))
 
 
@@ -245,6 +245,12 @@ _known_iota = functools.lru_cache(maxsize=4096)(_checked_iota)
 def _listed(proto: op_sharding_pb2.OpSharding, devices: DeviceIds) -> TileAssignment:
     dims = tuple(proto.tile_assignment_dimensions)
     total = _num_devices(dims)
+    if len(dims) > MAX_ARRAY_RANK:
+        raise VerificationError(
+            "tile_assignment_dimensions: a grid that lists its devices has at most "
+            f"{MAX_ARRAY_RANK} dimensions, not {len(dims)}",
+            rule="grid-rank",
+        )
     if len(devices) != total:
         raise VerificationError(
             f"tile_assignment_devices: {len(devices)} are listed, but the grid {shortened(dims)} has {total}",
@@ -258,11 +264,6 @@ def _listed(proto: op_sharding_pb2.OpSharding, devices: DeviceIds) -> TileAssign
 
 def _num_devices(dims: tuple[int, ...]) -> int:
     as_sizes(dims, "tile_assignment_dimensions")
-    if len(dims) > MAX_GRID_RANK:
-        raise VerificationError(
-            f"tile_assignment_dimensions: a grid has at most {MAX_GRID_RANK} dimensions, not {len(dims)}",
-            rule="grid-rank",
-        )
     return math.prod(dims)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError
-from sdybridge.hlo.checks import INT64_MAX, MAX_GRID_RANK, shortened
+from sdybridge.hlo.checks import INT64_MAX, MAX_ARRAY_RANK, shortened
 from sdybridge.hlo.device_list import DeviceIds
 from sdybridge.hlo.kinds import OpShardingType, ShardGroup, ShardGroupKind
 from sdybridge.hlo.metadata import take_reduction_op
@@ -137,10 +137,11 @@ def _tiled(p: Lexer, leaf: Leaf) -> HloSharding:
     if "dims" not in leaf.spans:
         raise _no_kind(p, leaf)
     rank = len(leaf.dims)
-    if rank > MAX_GRID_RANK:
-        raise _error(
-            p, f"a grid has at most {MAX_GRID_RANK} dimensions, this one has {rank}", leaf.spans["dims"]
+    if rank > MAX_ARRAY_RANK and not leaf.reshape_dims:
+        problem = (
+            f"a grid that lists its devices has at most {MAX_ARRAY_RANK} dimensions, this one has {rank}"
         )
+        raise _error(p, problem, leaf.spans["dims"])
     tiles = num_devices(p, leaf, leaf.dims, "dims", "the grid")
     grid = iota_grid(p, leaf, tiles) if leaf.reshape_dims else _listed(p, leaf, tiles)
     types = leaf.types

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import ProtoError, VerificationError
 from sdybridge.hlo.axis_ref import AxisRef, SubAxis
-from sdybridge.hlo.checks import MAX_GRID_RANK, as_permutation, as_sizes, shortened, shown
+from sdybridge.hlo.checks import MAX_ARRAY_RANK, as_permutation, as_sizes, shortened, shown
 from sdybridge.hlo.kinds import ReductionOp
 from sdybridge.hlo.mesh import Mesh
 from sdybridge.hlo.named_sharding import DimensionSharding, NamedSharding
@@ -140,9 +140,9 @@ def _read_mesh(proto: op_sharding_pb2.Mesh) -> Mesh:
 
 def _read_devices(proto: op_sharding_pb2.Mesh) -> TileAssignment:
     ids, order = proto.device_ids, proto.iota_transform
-    if len(proto.axes) > MAX_GRID_RANK and ids:
+    if len(proto.axes) > MAX_ARRAY_RANK and ids:
         raise VerificationError(
-            f"a mesh that lists its devices has at most {MAX_GRID_RANK} axes, not {len(proto.axes)}",
+            f"a mesh that lists its devices has at most {MAX_ARRAY_RANK} axes, not {len(proto.axes)}",
             rule="mesh-rank",
         )
     sizes = as_sizes([axis.size for axis in proto.axes], "axes")

@@ -313,10 +313,21 @@ def test_more_dimensions_than_an_array_has() -> None:
     sharding = TensorShardingAttr.from_string('<@mesh, [{"x"}' + ", {}" * 70 + "]>")
     listed = MeshAttr.from_sizes({"x": 4}, [3, 1, 2, 0])
     with pytest.raises(
-        ConversionError, match="a grid with listed devices has at most 64 dimensions, this one 71"
+        ConversionError, match="a grid with listed devices has at most 32 dimensions, this one 71"
     ):
         convert_to_hlo_sharding(sharding, listed)
     grid = convert_to_hlo_sharding(sharding, MeshAttr.from_sizes({"x": 4})).tile_assignment
     with pytest.raises(SdyBridgeError, match="a grid of 71 dimensions is no array"):
         _ = grid.array
     assert grid.value_at((2, *[0] * 70)) == 2
+
+
+@pytest.mark.parametrize("rank", [33, 40, 62, 70])
+def test_large_counted_grids_are_read_back(rank: int) -> None:
+    """An array has no room for them, and none is needed."""
+    mesh = MeshAttr.from_sizes({f"x{i}": 2 if i < 40 else 1 for i in range(rank)})
+    dims = ", ".join(f'{{"x{i}"}}' for i in reversed(range(rank)))
+    exported = convert_to_hlo_sharding(TensorShardingAttr.from_string(f"<@mesh, [{dims}]>"), mesh)
+    assert exported.data_rank == rank
+    assert HloSharding.from_string(str(exported)) == exported
+    assert HloSharding.from_proto(exported.to_proto_bytes()) == exported

@@ -71,7 +71,10 @@ def test_metadata(text: str, entry: OpMetadata) -> None:
         ("{device=1 devices=[2]<=[2]}", "the devices are both listed and counted with '<='"),
         ("{devices=[2]<=[2] devices=[2]0,1}", "the devices are both listed and counted with '<='"),
         ("{devices=[2]<=[2] devices=[2]<=[2]T(0)}", "T(..) has a dimension of the count [2,2] twice"),
-        ("{devices=[1" + ",1" * 32 + "]<=[1]}", "a grid has at most 32 dimensions, this one has 33"),
+        (
+            "{devices=[1" + ",1" * 32 + "]0}",
+            "a grid that lists its devices has at most 32 dimensions, this one has 33",
+        ),
         ("{devices=[4294967296,4294967296]<=[1]}", "the grid has more than 2**63 - 1 devices"),
         ("{shard_as " + "9" * 10000 + "}", "the number of a group does not fit 64 bits"),
     ],
