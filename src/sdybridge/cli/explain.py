@@ -75,6 +75,8 @@ def command(
         raise click.UsageError(f"{len(texts)} texts are too many: one sharding, two to compare, or a file")
     found = found_in(texts, line, op, target)
     if found is not None:
+        if not found[1]:
+            click.echo(f"{found[0].name}: no shardings", err=True)
         _explain_found(*found, known, shape, axis_names, target, in_json=in_json)
         return
     rank = None if shape is None else shape.rank

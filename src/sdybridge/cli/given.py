@@ -100,6 +100,7 @@ def found_in(
         raise click.UsageError(f"there is no file {first!r} for --at and --op to look into")
     else:
         data, source = read_program(first)
+    from sdybridge.modules.programs import is_hlo_text
     from sdybridge.view.messages import distinct, find_shardings
     from sdybridge.view.sites import all_shardings, shardings_at, shardings_of
 
@@ -113,7 +114,8 @@ def found_in(
     found = [] if proto is not None else find_shardings(source, target)
     stripped = source.text.strip()
     is_line = proto is None and "\n" not in stripped and len(found) < 2
-    if is_line and (not found or found[0].parsed[0].source.text == stripped):
+    is_whole = found[0].parsed[0].source.text == stripped if found else not is_hlo_text(stripped)
+    if is_line and is_whole:
         return source, [(_whole(source, target), 1)]
     pairs = [one for one in found if one.is_pair]
     return source, distinct(pairs or all_shardings(source, target, proto))

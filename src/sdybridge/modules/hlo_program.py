@@ -209,6 +209,11 @@ class HloProgram(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def has_header(self) -> bool:
+        """Whether it is a whole module, with a place for attributes, and not a fragment of one."""
+
+    @property
+    @abc.abstractmethod
     def num_partitions(self) -> int | None:
         """How many devices each replica is partitioned over, if the program says so."""
 

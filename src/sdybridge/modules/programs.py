@@ -6,11 +6,11 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import SdyBridgeError
+from sdybridge.errors import ParseError, SdyBridgeError
 from sdybridge.modules.hlo_proto import HloProto
 from sdybridge.modules.hlo_text import HloText
 from sdybridge.modules.hlo_text.tokens import TRIVIA
-from sdybridge.source import Source
+from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +25,12 @@ _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SHAPE = r"\(?\s*+(?:/\*[^*]*+\*/)?[a-z]\w{1,12}\["
 _HLO = re.compile(
     rf"{TRIVIA}(?:HloModule\b|ENTRY\b|(?:ROOT\s+)?%?[\w.\-]++\s*+=\s*+{_SHAPE}"
+    rf"|%?[\w.\-]++\s*+\{{\s*+(?:ROOT\s+)?%?[\w.\-]++\s*+=\s*+{_SHAPE}"
     rf"|%?[\w.\-]++\s++\([\w.\-]*+(?::\s*+{_SHAPE}|\)\s*+->))",
     re.DOTALL,
 )
+
+_QUOTED = re.compile(rf"\s*+(?P<mark>[>|`]++)[^\n]*?(?:\n[\s>|]*+)?+(?:ROOT\s+)?%?[\w.\-]++ = {_SHAPE}")
 
 
 def is_proto(data: bytes) -> bool:
@@ -57,6 +60,7 @@ def read_hlo(data: str | bytes, name: str = "<program>") -> HloProgram | None:
 
     Raises:
         ProtoError: The bytes are no HLO proto.
+        ParseError: The text is HLO in quotation: in backquotes, or behind `>`.
 
     Example:
         >>> text = "HloModule m\nENTRY e {\n  ROOT a = f32[8] parameter(0), sharding={devices=[2]<=[2]}\n}"
@@ -68,7 +72,17 @@ def read_hlo(data: str | bytes, name: str = "<program>") -> HloProgram | None:
         if is_proto(data):
             return named(name, functools.partial(HloProto, data, name))
         data = data.decode("utf-8", "surrogateescape")
-    return HloText(Source(data, name)) if is_hlo_text(data) else None
+    if is_hlo_text(data):
+        return HloText(Source(data, name))
+    quoted = _QUOTED.match(data)
+    if quoted:
+        raise ParseError(
+            "lines of HLO are in quotation",
+            source=Source(data, name),
+            span=Span(*quoted.span("mark")),
+            help="take out what is in front of the first instruction, and of each line",
+        )
+    return None
 
 
 def text_of(data: str | bytes) -> str:

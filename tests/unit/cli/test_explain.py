@@ -238,3 +238,13 @@ def test_errors(text: str, place: str) -> None:
 
 def test_the_second_of_two_is_wrong() -> None:
     assert error_of(run('[{"x"}]', '[{"q"}]', "--mesh", "x=2")).startswith("<second>:1:3")
+
+
+@pytest.mark.parametrize(
+    "text", ["%b = f32[8]{0} copy(%a)\n", "ENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n"]
+)
+def test_a_program_without_shardings(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "m.hlo"
+    file.write_text(text)
+    result = run(str(file))
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", f"{file}: no shardings\n")

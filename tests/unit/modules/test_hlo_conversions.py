@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sdybridge.checks import check_module
 from sdybridge.errors import ConversionError, ParseError, SdyBridgeError, VerificationError
 from sdybridge.modules import (
     CarrierForm,
@@ -335,9 +336,64 @@ def test_errors_of_import_name_the_place(line: str, said: str) -> None:
     assert caught.value.location.startswith("m.hlo:4:")
 
 
-def test_import_needs_a_header_for_the_meshes() -> None:
-    with pytest.raises(ConversionError, match="no header"):
-        import_module("a = f32[8] parameter(0), sharding={devices=[2]<=[2]}")
+INLINE = (
+    'frontend_attributes={xla.sdy.sharding="#sdy.sharding_per_value<'
+    '[<mesh<[\\"_axis_0\\"=2]>, [{\\"_axis_0\\"}]>]>"}'
+)
+FRAGMENTS = {
+    "an instruction": "{}\n",
+    "instructions": "  %b = f32[8] copy(%x)\n  ROOT {}\n\n  %d = f32[8] copy(%c)",
+    "under a comment": "// from the dump\n{}",
+    "an entry": "ENTRY %main (p: f32[8]) -> f32[8] {{\n  ROOT {}\n}}\n",
+    "a computation": "%region_0.1 (p: f32[8], q: (f32[8], s32[])) -> f32[8] {{\n  {}\n}}\n",
+    "a computation without types": "region_0.1 {{\n  ROOT {}\n}}\n",
+    "the end of one": "  {}\n}}\n\nENTRY main {{\n  ROOT b = f32[8] parameter(0)\n}}\n",
+    "two": "f {{\n  ROOT {}\n}}\n\n%g () -> f32[8] {{\n  ROOT b = f32[8] constant({{...}})\n}}\n",
+}
+
+
+@pytest.mark.parametrize("fragment", FRAGMENTS.values(), ids=FRAGMENTS)
+def test_fragments(fragment: str) -> None:
+    """What people paste out of a dump, without its first line: the meshes stand in the shardings."""
+    value = "%a = f32[8]{{0}} negate(%b), {}"
+    text = fragment.format(value.format("sharding={devices=[2]<=[2]}")).replace("{{0}}", "{0}")
+    bare = text.replace(", sharding={devices=[2]<=[2]}", "")
+    carried = import_module(text)
+    assert carried.text == text.replace("sharding={devices=[2]<=[2]}", INLINE)
+    assert {name: str(mesh) for name, mesh in carried.meshes.items()} == {"mesh": '#sdy.mesh<["_axis_0"=2]>'}
+    assert export_module(carried.text).text == text
+    assert strip_shardings(text).text == strip_shardings(carried.text).text == bare
+    assert rewrite_module(text, "v1").text == text.replace("<=[2]", "0,1")
+    assert inspect_module(text).carriers == {"sharding": 1}
+    assert check_module(text) == []
+
+
+@pytest.mark.parametrize("sharding", ["{maximal device=3}", "{replicated}", "{devices=[2]1,0}"])
+def test_fragments_on_other_meshes(sharding: str) -> None:
+    text = f"ROOT a = f32[8] parameter(0), sharding={sharding}"
+    carried = import_module(text).text
+    assert "mesh<[" in carried
+    assert export_module(carried).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ENTRY e {\n  a = f32[8] parameter(0), sharding={manual}\n", "is the text cut? close it with `}`"),
+        ("a = f32[8] parameter(0)\n  ...\nb = f32[8] copy(a), sharding={manual}", "take the line out"),
+        (
+            "> a = f32[8] parameter(0), sharding={manual}",
+            "take out what is in front of the first instruction",
+        ),
+        ("```\na = f32[8] parameter(0), sharding={manual}\n```", "take out what is in front of the first"),
+    ],
+)
+def test_errors_of_fragments_help(text: str, said: str) -> None:
+    for work in (import_module, export_module, strip_shardings, inspect_module):
+        with pytest.raises(ParseError) as caught:
+            work(text)
+        assert said in (caught.value.help or "")
+        assert caught.value.span is not None
 
 
 def test_a_mesh_of_another_meaning() -> None:

@@ -73,6 +73,8 @@ class HloProto(HloProgram):
         file: What errors call them.
     """
 
+    has_header = True
+
     def __init__(self, data: bytes, file: str = "<bytes>") -> None:
         self.data = data
         self.file = file

@@ -105,7 +105,10 @@ def read_head(source: Source, at: int) -> Head:
     if not found:
         start = skip_trivia(text, at)
         raise error(
-            source, start, f"expected an instruction `name = shape opcode(..)`, found {shown(text, start)}"
+            source,
+            start,
+            f"expected an instruction `name = shape opcode(..)`, found {shown(text, start)}",
+            help="take the line out if something was left out here" if text.startswith("..", start) else None,
         )
     start = end = found.end()
     call = _OPCODE.match(text, start)

@@ -94,7 +94,12 @@ class HloText(HloProgram):
         self._name = module[1] if module else ""
         self.header_start = start
         self.header_end = module.end() if module else start
-        self.has_header = module is not None
+        self._has_header = module is not None
+
+    @property
+    def has_header(self) -> bool:
+        """Whether it starts with `HloModule`."""
+        return self._has_header
 
     @property
     def name(self) -> str:
@@ -193,7 +198,13 @@ class HloText(HloProgram):
             end = skip_trivia(text, end)
             if not text.startswith("}", end):
                 if found.start > at:  # a bare list of instructions has no braces
-                    raise error(self.source, found.start - 1, "'{' is never closed", end=found.start)
+                    raise error(
+                        self.source,
+                        found.start - 1,
+                        "'{' is never closed",
+                        end=found.start,
+                        help="is the text cut? close it with `}`",
+                    )
                 return
             at = read_attributes(self.source, end + 1)[1]
 

@@ -119,7 +119,8 @@ class HloImport:
         inferred = self._infer(known, mesh_name, axis_names)
         self.meshes = dict(inferred.meshes)
         self.shardings = self._convert(inferred)
-        self.attributes[MESHES] = print_mesh_dictionary(self.meshes)
+        if self._program.has_header:
+            self.attributes[MESHES] = print_mesh_dictionary(self.meshes)
 
     def edit(self, site: HloSite) -> Edit | None:
         """What becomes of one site."""
@@ -235,17 +236,22 @@ class HloImport:
         losses: list[Loss] = []
         target = self._target
         for leaf, rank in zip(one.leaves, one.ranks, strict=True):
-            shardings.append(
-                inferred.convert(
-                    leaf,
-                    rank=rank,
-                    open_dims=one.is_open,
-                    target=target,
-                    list_replicated_axes=self._list_replicated_axes,
-                )
+            sharding = inferred.convert(
+                leaf,
+                rank=rank,
+                open_dims=one.is_open,
+                target=target,
+                list_replicated_axes=self._list_replicated_axes,
             )
+            shardings.append(sharding if self._program.has_header else self._with_its_mesh(sharding))
             losses += import_losses(leaf, inferred.mesh(leaf), open_dims=one.is_open, target=target)
         return shardings, losses
+
+    def _with_its_mesh(self, sharding: TensorShardingAttr) -> TensorShardingAttr:
+        """The sharding with its mesh in it: a fragment of a program has no other place for that."""
+        mesh = sharding.get_mesh(self.meshes) or sharding.mesh_or_ref
+        axes = sharding.replicated_axes, sharding.unreduced_axes
+        return TensorShardingAttr(mesh, sharding.dim_shardings, *axes, sharding.reduction_op)
 
 
 def _flag(flags: Sequence[bool], index: int) -> bool:
