@@ -110,6 +110,7 @@ def sites(program: str | bytes) -> list[HloSite]:
 def test_real_program(name: str) -> None:
     """All checks of one program are one test: some programs take seconds to make."""
     check_both_forms_say_the_same(name)
+    check_lines_say_what_their_tokens_say(name)
     check_nothing_changes_unless_asked(name)
     check_stripping_clears_what_xla_has(name)
     check_export_writes_what_stands_beside(hlo(name))
@@ -155,6 +156,19 @@ def check_both_forms_say_the_same(name: str) -> None:
     assert inputs[0] == inputs[1]
     outputs = [program.output() for program in programs]
     assert [output and output.name for output in outputs] == [outputs[0] and outputs[0].name] * 2
+
+
+def check_lines_say_what_their_tokens_say(name: str) -> None:
+    """A computation with a comment in it is not searched line by line, but read."""
+    comment = "/* c */"
+    text = hlo(name).text
+    tokens = re.sub(r"\{$", "{" + comment, text, flags=re.MULTILINE)
+    for one, other in zip(sites(text), sites(tokens), strict=True):
+        for what in ("name", "opcode", "shape", "computation", "is_root", "parameter_number", "tuple_index"):
+            assert getattr(one, what) == getattr(other, what), one.name
+        assert (one.sharding, one.frontend_attributes) == (other.sharding, other.frontend_attributes)
+    for change in (strip_shardings, import_module, export_module):
+        assert change(tokens).text.replace(comment, "") == change(text).text
 
 
 def check_nothing_changes_unless_asked(name: str) -> None:

@@ -15,6 +15,7 @@ from sdybridge.modules.hlo_program import RESULT_CALL
 from sdybridge.modules.hlo_proto import HloProto
 from sdybridge.modules.hlo_proto.site import InstructionSite
 from sdybridge.modules.hlo_text import HloText
+from sdybridge.modules.hlo_text.site import BrokenSite
 from sdybridge.modules.mlir.lexer import items
 from sdybridge.source import Source, Span
 
@@ -57,7 +58,8 @@ class Hlo(Program):
     @functools.cached_property
     def sites(self) -> dict[int, HloSite]:
         """The places that carry shardings, by their offsets."""
-        return {site.offset: site for site in self._program.sites()}
+        sites = self._program.sites()
+        return {site.offset: site for site in sites if not isinstance(site, BrokenSite)}
 
     @functools.cached_property
     def _gspmd(self) -> dict[int, Annotation]:

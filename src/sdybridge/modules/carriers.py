@@ -76,7 +76,8 @@ _REST = r"\\(?P<code>[0-9A-Fa-f]{2})|\\(?P<char>.)|(?P<plain>[^\\]++|\\)"
 _MLIR_TOKEN = re.compile(rf"(?P<octal>(?!))|{_REST}", re.DOTALL)
 _C_TOKEN = re.compile(rf"\\(?P<octal>[0-3][0-7]{{2}})|{_REST}", re.DOTALL)
 _NAMED = {"n": b"\n", "t": b"\t", "r": b"\r"}
-_C_ESCAPES = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t", 34: r"\"", 39: r"\'", 92: r"\\"}
+_C_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "'": r"\'", "\\": r"\\"}
+_C_SPECIAL = re.compile(r"""["'\\\x00-\x1f\x7f-\xff]""")
 _NUMBER = re.compile(r"(0x[0-9A-Fa-f]{1,16}|-?[0-9]{1,20})\s*:\s*i(32|64)")
 _JSON_LIKE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
@@ -236,10 +237,11 @@ def write_string(value: str, quoting: Quoting) -> str:
         return quote(value)
     if quoting is Quoting.PLAIN or _is_json_like(value):
         return value
-    if value.isascii() and value.isprintable() and not any(char in value for char in "\"'\\"):
-        return f'"{value}"'
-    escaped = [_C_ESCAPES.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in utf8(value)]
-    return f'"{"".join(escaped)}"'
+    return f'"{_C_SPECIAL.sub(_c_escape, utf8(value).decode("latin-1"))}"'
+
+
+def _c_escape(found: re.Match[str]) -> str:
+    return _C_ESCAPES.get(found[0]) or f"\\{ord(found[0]):03o}"
 
 
 def _is_json_like(value: str) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections import Counter
+import operator
 from typing import TYPE_CHECKING, Any
 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.annotations import CARRIER, HLO, Annotation
 from sdybridge.modules.carriers import MESHES
+from sdybridge.modules.hlo_program import reported
 from sdybridge.modules.hlo_text import HloText
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.target import Target
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from sdybridge.modules.shapes import TensorShape
 
     Shardings = tuple[TensorShardingAttr | HloSharding, ...]
-
-
-_REPORT_EVERY = 1 << 20  # characters or bytes between two progress reports
 
 
 class HloAnnotations:
@@ -108,16 +106,10 @@ class HloAnnotations:
 
     def _sites(self) -> Iterator[HloSite]:
         """The places with shardings, with a report now and then."""
-        progress = self._progress
-        if progress is None:
-            yield from self.program.sites()
-            return
-        report_at = _REPORT_EVERY
-        for site in self.program.sites():
-            if site.offset >= report_at:
-                progress(site.offset)
-                report_at = site.offset + _REPORT_EVERY
-            yield site
+        sites: Iterator[HloSite] = self.program.sites()
+        if self._progress is None:
+            return sites
+        return reported(sites, operator.attrgetter("offset"), self._progress)
 
     def tallies(self) -> Iterator[tuple[Annotation, int]]:
         """One annotation for all that differ in their names only, and how many these are.
@@ -125,24 +117,11 @@ class HloAnnotations:
         Raises:
             SdyBridgeError: As `annotations`.
         """
-        first: dict[tuple[object, ...], HloSite] = {}
-        counts: Counter[tuple[object, ...]] = Counter()
         with self._errors_kept():
-            for site in self._sites() if self._progress else self.program.sites():
-                key = site.key or self._exact_key(site)
-                counts[key] += 1
-                if key not in first:
-                    first[key] = site
-        for key, site in first.items():
-            with self._errors_kept():
-                for one in self.of_site(site):
-                    yield one, counts[key]
-
-    @staticmethod
-    def _exact_key(site: HloSite) -> tuple[object, ...]:
-        """What tells the sites apart whose text does not tell at once."""
-        carrier = site.carrier(CARRIER) if site.has_carriers else None
-        return id(site.sharding), carrier and carrier.text, site.shape  # each distinct sharding is one object
+            for site, count in self.program.tallies(self._progress):
+                with self._errors_kept():
+                    for one in self.of_site(site):
+                        yield one, count
 
     def inputs(self) -> list[Annotation]:
         """The tensors of the entry computation's parameters, those without a sharding too."""

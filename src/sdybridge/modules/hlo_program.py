@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,11 +14,15 @@ from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeVar
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.carriers import Carrier
+    from sdybridge.modules.converted import ConvertedSharding
     from sdybridge.modules.shapes import TensorShape
+
+    T = TypeVar("T")
 
 SHARDY: Final = "xla.sdy."
 """What the keys of the frontend attributes start with that carry Shardy's attributes through HLO."""
@@ -28,6 +33,7 @@ RESULT_CALL: Final = "xla.sdy.FuncResultSharding"
 PARTITIONED: Final = "_spmd"
 """What the name of a computation ends with that XLA has partitioned."""
 
+_REPORT_EVERY = 1 << 20  # characters or bytes between two reports
 _NO_TENSORS = frozenset(("token", "opaque"))
 
 
@@ -44,6 +50,44 @@ class Edit:
     keeps_sharding: bool = True
     sharding: HloSharding | None = None
     attributes: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Edits with one key do the same; equal shardings may be written in several ways."""
+        return self.keeps_sharding, id(self.sharding), *self.attributes.items()
+
+
+def edit_once(
+    edit: Callable[[HloSite], tuple[Edit | None, Sequence[ConvertedSharding]]],
+) -> Callable[[HloSite], Edit | None]:
+    """What becomes of each site, where all with one key are alike.
+
+    Args:
+        edit: What becomes of the first of them, and the shardings to count at each of them.
+    """
+    known: dict[object, tuple[Edit | None, Sequence[ConvertedSharding]]] = {}
+
+    def edit_any(site: HloSite) -> Edit | None:
+        key = site.key
+        found = known.get(key)
+        if found is None:
+            found = known[key] = edit(site)
+        for one in found[1]:
+            one.count += 1
+        return found[0]
+
+    return edit_any
+
+
+def reported(found: Iterable[T], offset: Callable[[T], int], progress: Callable[[int], None]) -> Iterator[T]:
+    """All that is found, with a report now and then of how far in the program it is."""
+    report_at = _REPORT_EVERY
+    for one in found:
+        at = offset(one)
+        if at >= report_at:
+            progress(at)
+            report_at = at + _REPORT_EVERY
+        yield one
 
 
 class HloSite(abc.ABC):
@@ -140,9 +184,9 @@ class HloSite(abc.ABC):
         """What rides along with it: Shardy's attributes have keys that start with `xla.sdy.`."""
 
     @property
-    def key(self) -> tuple[str, str] | None:
-        """What sites have in common that differ in their names only; None if that is not known quickly."""
-        return None
+    @abc.abstractmethod
+    def key(self) -> tuple[object, ...]:
+        """Its opcode, shape, sharding and frontend attributes, as written: most is alike where these are."""
 
     @property
     def has_carriers(self) -> bool:
@@ -230,6 +274,18 @@ class HloProgram(abc.ABC):
     @abc.abstractmethod
     def sites(self) -> Iterator[HloSite]:
         """Every place that carries a sharding of either kind, one after the other."""
+
+    def tallies(self, progress: Callable[[int], None] | None = None) -> list[tuple[HloSite, int]]:
+        """The first of the sites with each key, and how many have that.
+
+        Args:
+            progress: Called now and then with the number of characters, or bytes, that are read.
+        """
+        tallies: dict[tuple[object, ...], tuple[HloSite, list[int]]] = {}
+        sites = self.sites()
+        for site in reported(sites, operator.attrgetter("offset"), progress) if progress else sites:
+            tallies.setdefault(site.key, (site, [0]))[1][0] += 1
+        return [(site, count) for site, [count] in tallies.values()]
 
     @abc.abstractmethod
     def inputs(self) -> list[HloSite]:

@@ -92,31 +92,49 @@ class MixedSites:
         self._annotations: list[Annotation] = []
         self._places: dict[tuple[int, str], HloSite] = {}
         self._calls: set[int] = set()
+        self._kinds: set[str] = set()
         self._known: set[object] = set()
         self._entry = ""
 
     def see(self, site: HloSite, *, has_carrier: bool) -> None:
-        """Take note of a place with an HLO sharding, a carrier, or both."""
-        if site.is_entry:
-            self._entry = site.computation
-        if has_carrier and site.has_sharding:
-            key = site.key or (id(site.sharding), site.frontend_attributes.get(CARRIER), site.shape)
-            if key not in self._known:
-                self._known.add(key)
-                self._annotations += self._view.of_site(site)
-                self._places[site.offset, CARRIER] = site
-                return
-        elif not has_carrier:
-            if site.target == "Sharding":
-                self._calls.add(site.offset)
-            elif site.opcode != "parameter":
-                return
-        self._light(site, CARRIER if has_carrier else HLO)
+        """Take note of one place for all like it: of the same key and target, both in the entry or not."""
+        self._annotate(site, has_carrier=has_carrier)
+        if has_carrier or self._is_gspmd(site):
+            self._kinds.add(CARRIER if has_carrier else HLO)
 
-    def _light(self, site: HloSite, carrier: str) -> None:
-        self._places[site.offset, carrier] = site
-        one = Annotation(carrier, site.computation, site.name, site.opcode, None, None, None, site.offset)
-        self._annotations.append(one)
+    @staticmethod
+    def _is_gspmd(site: HloSite) -> bool:
+        """Whether its HLO sharding is one that XLA does not write by itself on the way through HLO."""
+        is_input = site.opcode == "parameter" and site.is_entry
+        return site.has_sharding and (is_input or site.target == "Sharding")
+
+    def _annotate(self, site: HloSite, *, has_carrier: bool) -> bool:
+        """Take note of what a place says in both notations, if it does, for all that say the same."""
+        is_new = has_carrier and site.has_sharding and site.key not in self._known
+        if is_new:
+            self._known.add(site.key)
+            self._annotations += self._view.of_site(site)
+            self._places[site.offset, CARRIER] = site
+        return is_new
+
+    def _look_again(self) -> None:
+        """Find every single place: there are both kinds, so that a warning shall name and count them."""
+        self._annotations.clear()
+        self._known.clear()
+        for site in self._program.sites():
+            if site.is_entry:
+                self._entry = site.computation
+            has_carrier = CARRIER in site.frontend_attributes
+            if self._annotate(site, has_carrier=has_carrier):
+                continue
+            if has_carrier or self._is_gspmd(site):
+                if not has_carrier and site.opcode != "parameter":
+                    self._calls.add(site.offset)
+                carrier = CARRIER if has_carrier else HLO
+                scope, name, offset = site.computation, site.name, site.offset
+                self._places[offset, carrier] = site
+                one = Annotation(carrier, scope, name, site.opcode, None, None, None, offset)
+                self._annotations.append(one)
 
     def warnings(self, name: str, *, is_import: bool) -> tuple[ConversionWarning, ...]:
         """What to warn of, once all is seen.
@@ -125,6 +143,8 @@ class MixedSites:
             name: The name of the program, if it is a proto.
             is_import: Whether the conversion is an import.
         """
+        if len(self._kinds) > 1:
+            self._look_again()
         source = self._program.source if isinstance(self._program, HloText) else Source("", name)
         program = AnnotatedProgram(source, self._annotations, False, self._calls, {}, self._entry)
         done = _IMPORT_CONVERTS if is_import else _EXPORT_KEEPS

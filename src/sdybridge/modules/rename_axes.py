@@ -10,7 +10,7 @@ from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, Mesh, NamedSharding
 from sdybridge.modules.carriers import CARRIERS, Quoting, print_carrier, read_carrier, write_string
 from sdybridge.modules.converted import ConvertedSharding
-from sdybridge.modules.hlo_program import Edit
+from sdybridge.modules.hlo_program import Edit, edit_once
 from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
 from sdybridge.modules.mlir.lexer import STRING, matching_bracket, string_end, unescape
 from sdybridge.modules.mlir.meshes import find_meshes
@@ -31,7 +31,7 @@ from sdybridge.sdy.printer import show
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sdybridge.modules import splice as splices
     from sdybridge.modules.carriers import Carrier, CarrierValue
@@ -112,28 +112,35 @@ class _Rename:
     def hlo(self, program: HloProgram) -> str | bytes:
         """The HLO program with new names."""
         attributes = {
-            key: self._new_carrier(carrier, 0)
+            key: self._counted(carrier, 0)
             for key in program.frontend_attributes.keys() & CARRIERS
             if (carrier := program.carrier(key))
         }
-        return program.edited(self._edit, attributes)
+        return program.edited(edit_once(self._edit), attributes)
 
-    def _edit(self, site: HloSite) -> Edit:
-        attributes: dict[str, str | None] = {}
-        for key in sorted(site.frontend_attributes.keys() & CARRIERS):
-            carrier = site.carrier(key)
-            if carrier:
-                attributes[key] = self._new_carrier(carrier, site.offset)
+    def _edit(self, site: HloSite) -> tuple[Edit, Sequence[ConvertedSharding]]:
+        carriers = {
+            key: self._new_carrier(carrier, site.offset)
+            for key in sorted(site.frontend_attributes.keys() & CARRIERS)
+            if (carrier := site.carrier(key))
+        }
         sharding = site.sharding
         try:
             new = sharding and self._hlo_sharding(sharding)
         except SdyBridgeError as error:
             raise site.locate(error) from None
         keeps = sharding is None or new is sharding
-        return Edit(keeps_sharding=keeps, sharding=new, attributes=attributes)
+        attributes = {key: carrier.after for key, carrier in carriers.items()}
+        return Edit(keeps_sharding=keeps, sharding=new, attributes=attributes), tuple(carriers.values())
 
-    def _new_carrier(self, carrier: Carrier, offset: int) -> str:
+    def _counted(self, carrier: Carrier, offset: int) -> str:
         """The text of a carrier with new names."""
+        new = self._new_carrier(carrier, offset)
+        new.count += 1
+        return new.after
+
+    def _new_carrier(self, carrier: Carrier, offset: int) -> ConvertedSharding:
+        """A carrier with new names."""
         known = self._known.get((carrier.key, carrier.text))
         if known is None:
             try:
@@ -145,8 +152,7 @@ class _Rename:
             after = print_carrier(carrier.key, value)
             known = ConvertedSharding(carrier.text, after, 0, offset, (), f"{carrier.key}={after}")
             self._known[carrier.key, carrier.text] = known
-        known.count += 1
-        return known.after
+        return known
 
     def _axis(self, name: str) -> str:
         self._seen.setdefault(name)
@@ -225,7 +231,7 @@ class _Rename:
             if site.kind is SiteKind.KEY and site.name in CARRIERS and source.text.startswith('"', site.end):
                 span = Span(site.end, string_end(source.text, site.end))
                 carrier = read_carrier(site.name, source, span, Quoting.MLIR)
-                new = self._new_carrier(carrier, span.start)
+                new = self._counted(carrier, span.start)
                 if new != carrier.text:
                     edits[span.start] = (span.start, span.end, write_string(new, Quoting.MLIR))
         edits.update(self._hlo_attributes(source))

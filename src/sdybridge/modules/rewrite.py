@@ -12,7 +12,7 @@ from sdybridge.hlo import HloSharding
 from sdybridge.hlo.checks import cropped
 from sdybridge.hlo.spelling import with_counted_devices, with_listed_devices
 from sdybridge.modules.converted import ConvertedModule, ConvertedSharding, most_frequent_first
-from sdybridge.modules.hlo_program import SHARDY, Edit
+from sdybridge.modules.hlo_program import SHARDY, Edit, edit_once
 from sdybridge.modules.mlir.attributes import quote
 from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
 from sdybridge.modules.mlir.lexer import string_end
@@ -23,7 +23,7 @@ from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sdybridge.modules.hlo_program import HloProgram, HloSite
     from sdybridge.sdy import MeshAttr
@@ -74,7 +74,7 @@ def rewrite_module(text: str | bytes, to: Spelling | str, *, name: str = "<strin
     program = read_hlo(text, name)
     if program is None:
         return rewrite.result(rewrite.mlir(Source(text_of(text), name)))
-    new = named(name, functools.partial(program.edited, rewrite.edit, target=rewrite.target))
+    new = named(name, functools.partial(program.edited, edit_once(rewrite.edit), target=rewrite.target))
     return rewrite.result(new)
 
 
@@ -86,15 +86,16 @@ class _Rewrite:
         self.target = Target.CLASSIC if to is Spelling.CLASSIC else Target.CURRENT
         self._known: dict[int, tuple[HloSharding, HloSharding, ConvertedSharding]] = {}
 
-    def edit(self, site: HloSite) -> Edit | None:
+    def edit(self, site: HloSite) -> tuple[Edit | None, Sequence[ConvertedSharding]]:
         """What becomes of one site of an HLO program."""
         sharding = site.sharding
         if sharding is None:
-            return None
+            return None, ()
         try:
-            return Edit(keeps_sharding=False, sharding=self._respelled(sharding, site.offset))
+            new, converted = self._respelled(sharding, site.offset)
         except SdyBridgeError as error:
             raise site.locate(error) from None
+        return Edit(keeps_sharding=False, sharding=new), (converted,)
 
     def mlir(self, source: Source) -> str:
         """The MLIR text with every `mhlo.sharding` rewritten that is a string where it stands."""
@@ -109,22 +110,22 @@ class _Rewrite:
             try:
                 if literal not in parsed:
                     parsed[literal] = parse_hlo_attribute(literal)
-                new = self._respelled(parsed[literal], site.start)
+                new, converted = self._respelled(parsed[literal], site.start)
             except SdyBridgeError as error:
                 part = error.span if error.source and error.source.text == literal else None
                 raise error.located(source, part.shifted(span.start) if part else span) from None
+            converted.count += 1
             edits.append((span.start, span.end, quote(new.to_string(target=self.target))))
         return splice(text, edits)
 
-    def _respelled(self, sharding: HloSharding, offset: int) -> HloSharding:
+    def _respelled(self, sharding: HloSharding, offset: int) -> tuple[HloSharding, ConvertedSharding]:
         known = self._known.get(id(sharding))  # equal ones may be written in several ways
         if known is None:
             new = self._new(sharding)
             before, after = sharding.to_string(), new.to_string(target=self.target)
             converted = ConvertedSharding(before, after, 0, offset, (), f"sharding={after}")
             known = self._known[id(sharding)] = sharding, new, converted
-        known[2].count += 1
-        return known[1]
+        return known[1:]
 
     def _new(self, sharding: HloSharding) -> HloSharding:
         if self._to is Spelling.V1:
@@ -202,19 +203,18 @@ def strip_shardings(text: str | bytes, *, name: str = "<string>") -> ConvertedMo
 
 
 def _stripped(program: HloProgram) -> ConvertedModule:
-    counts: dict[str, ConvertedSharding] = {}
+    removed: dict[str, ConvertedSharding] = {}
 
-    def edit(site: HloSite) -> Edit:
+    def edit(site: HloSite) -> tuple[Edit, Sequence[ConvertedSharding]]:
         attributes = site.frontend_attributes
-        before = attributes.get(f"{SHARDY}sharding", "")
-        if site.has_sharding:
-            before = str(site.sharding)
-        if before:
-            counts.setdefault(before, ConvertedSharding(before, "", 0, site.offset, (), "")).count += 1
-        return Edit(keeps_sharding=False, attributes=_without_shardy(attributes))
+        text = str(site.sharding) if site.has_sharding else attributes.get(f"{SHARDY}sharding", "")
+        change = Edit(keeps_sharding=False, attributes=_without_shardy(attributes))
+        if not text:
+            return change, ()
+        return change, (removed.setdefault(text, ConvertedSharding(text, "", 0, site.offset, (), "")),)
 
-    new = program.edited(edit, _without_shardy(program.frontend_attributes))
-    return converted_module(new, list(counts.values()), {})
+    new = program.edited(edit_once(edit), _without_shardy(program.frontend_attributes))
+    return converted_module(new, list(removed.values()), {})
 
 
 def _without_shardy(attributes: Mapping[str, str]) -> dict[str, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import (
@@ -65,6 +66,7 @@ class HloExport:
         self._target = target
         self._keep_carriers = keep_carriers
         self._returned: dict[str, ReturnedValues | None] = {}  # by computation
+        self._edits: dict[tuple[object, ...], tuple[Edit, ConvertedSharding | None, Edit]] = {}
         self._known: dict[tuple[object, ...], tuple[HloSharding | None, ConvertedSharding]] = {}
         if not keep_carriers and MESHES in program.frontend_attributes:
             self.attributes[MESHES] = None
@@ -77,26 +79,43 @@ class HloExport:
 
     def edit(self, site: HloSite) -> Edit | None:
         """What becomes of one site."""
+        target = site.target
+        key = site.key, site.tuple_index, target, site.is_entry
+        known = self._edits.get(key)
+        if known is None:
+            known = self._edits[key] = self._edit(site, is_result=target == RESULT_CALL)
+        change, converted, moved = known
+        if converted:
+            converted.count += 1
+            if target == RESULT_CALL and self._put_on_root(site, change.sharding):
+                return moved
+        returned = self._returned.get(site.computation)
+        if returned and returned.shardings and returned.root.offset == site.offset:
+            own = site.sharding if change.keeps_sharding else change.sharding
+            return replace(change, keeps_sharding=False, sharding=returned.sharding(own))
+        return change
+
+    def _edit(self, site: HloSite, *, is_result: bool) -> tuple[Edit, ConvertedSharding | None, Edit]:
+        """The edit of a site and of all like it, what it converts, and the edit if the root gets that."""
         attributes = site.frontend_attributes
-        if not self._keep_carriers:
-            self._keep_meshes_for(attributes)
+        self.mixed.see(site, has_carrier=SHARDING in attributes)
         changes: dict[str, str | None] = {}
         if not self._keep_carriers:
+            self._keep_meshes_for(attributes)
             changes = {key: None for key in _OWN if key in attributes}
-        text = attributes.get(SHARDING)
-        if text is not None or site.has_sharding:
-            self.mixed.see(site, has_carrier=text is not None)
-        sharding = self._converted(site, text)
-        is_converted = sharding is not None
-        returned = self._returned.get(site.computation)
-        if sharding is not None and site.target == RESULT_CALL:
-            sharding = self._put_on_root(site, sharding)
-        elif returned and returned.shardings and returned.root.offset == site.offset:
-            sharding = returned.sharding(sharding or site.sharding)
-            is_converted = True
-        if is_converted:
-            return Edit(keeps_sharding=False, sharding=sharding, attributes=changes)
-        return Edit(attributes=changes) if changes else None
+        moved = Edit(keeps_sharding=False, attributes=changes)
+        carrier = site.carrier(SHARDING)
+        if carrier is None:
+            return Edit(attributes=changes), None, moved
+        index = site.tuple_index
+        key = attributes[SHARDING], site.shape, site.opcode, index, is_result
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._convert(site, carrier, index)
+        sharding, converted = known
+        if sharding is None:
+            return Edit(attributes=changes), converted, moved
+        return replace(moved, sharding=sharding), converted, moved
 
     def roots(self) -> Iterator[HloSite]:
         """The roots that get the shardings of results, and are no sites themselves."""
@@ -106,32 +125,17 @@ class HloExport:
                 if not (root.has_sharding or root.has_carriers):
                     yield root
 
-    def _converted(self, site: HloSite, text: str | None) -> HloSharding | None:
-        """What the Shardy sharding with this text is in HLO."""
-        if text is None:
-            return None
-        index = site.tuple_index
-        key = (text, site.shape, site.opcode, index)
-        known = self._known.get(key)
-        if known is None:
-            carrier = site.carrier(SHARDING)
-            if carrier is None:
-                return None  # it was there a moment ago
-            known = self._known[key] = self._convert(site, carrier, index)
-        known[1].count += 1
-        return known[0]
-
-    def _put_on_root(self, call: HloSite, sharding: HloSharding) -> HloSharding | None:
-        """Note the sharding of a result for the root of its computation; what the call itself gets."""
+    def _put_on_root(self, call: HloSite, sharding: HloSharding | None) -> bool:
+        """Give the sharding of a result to the root of its computation, if that returns it."""
         computation = call.computation
         if computation not in self._returned:
             self._returned[computation] = returned_values(self._program, computation)
         returned = self._returned[computation]
         indices = returned.indices.get(call.value) if returned else None
-        if not returned or not indices or returned.root.offset == call.offset:
-            return sharding  # nowhere else to go
+        if not sharding or not returned or not indices or returned.root.offset == call.offset:
+            return False
         returned.shardings.update(dict.fromkeys(indices, sharding))
-        return None
+        return True
 
     def _keep_meshes_for(self, attributes: Mapping[str, str]) -> None:
         """Other Shardy attributes stay, and so do the meshes that they name."""
@@ -151,7 +155,7 @@ class HloExport:
         if index is not None and len(listed) > 1 and len(ranks) == 1 and index < len(listed):
             shardings = {index: listed[index]}  # XLA repeats the list of the operation at each of its results
         else:
-            if len(listed) == 1 and site.target == "xla.sdy.FuncResultSharding":
+            if len(listed) == 1 and site.target == RESULT_CALL:
                 listed = [*listed] * len(ranks)  # halves of numbers of 64 bits, one sharding for both
             shardings = dict(enumerate(listed))
         problem = self._check_count(site, carrier, len(shardings), len(ranks))

@@ -165,6 +165,12 @@ class InstructionSite(HloSite):
         )
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """See `HloSite.key`."""
+        one = self._message
+        return one.shape, one.opcode, one.HasField("sharding"), one.sharding, one.frontend_attributes
+
+    @property
     def is_carrier(self) -> bool:
         """Whether it has a sharding of either kind."""
         if self._message.HasField("sharding"):
@@ -228,6 +234,11 @@ class FieldSite(HloSite):
         """The sharding."""
         payload = self._program.data[self.field.value : self.field.end]
         return self._program.parse_sharding(payload, self._path, self.field.start)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """See `HloSite.key`."""
+        return (self._program.data[self.field.value : self.field.end],)
 
     @property
     def frontend_attributes(self) -> Mapping[str, str]:

@@ -32,10 +32,24 @@ def edited(
 ) -> str:
     """See `HloProgram.edited`."""
     edits: list[splices.Edit] = []
+    known: dict[tuple[object, ...], tuple[Edit, str]] = {}  # the edit keeps alive what its key names
     for site in every(program.sites(), more):
         change = edit(site)
-        if change is not None and isinstance(site, TextSite):
+        if change is None or not isinstance(site, TextSite):
+            continue
+        core = site.core
+        if core is None:
             edits += _edits_of(program, site, change, target)
+            continue
+        start, end = core
+        old = program.text[start:end]
+        key = old, change.key
+        if key not in known:
+            inside = [(a - start, b - start, new) for a, b, new in _edits_of(program, site, change, target)]
+            known[key] = change, splice(old, inside)
+        new = known[key][1]
+        if new != old:
+            edits.append((start, end, new))
     if not program.has_header and any(value is not None for value in attributes.values()):
         raise program.locate(
             ConversionError(
@@ -49,7 +63,7 @@ def edited(
 
 
 def _edits_of(program: HloText, site: TextSite, change: Edit, target: Target) -> list[splices.Edit]:
-    attributes, end = site.attributes
+    attributes, end = site.core_attributes
     edits: list[splices.Edit] = []
     old = None if change.keeps_sharding else site.attribute("sharding")
     new = "" if change.keeps_sharding else _text_of(change.sharding, target)

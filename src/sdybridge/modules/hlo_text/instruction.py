@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 
     from sdybridge.source import Source
 
-HEAD = re.compile(rf"{TRIVIA}(?P<root>ROOT\b{TRIVIA})?+%?+(?P<name>[\w.\-]++){TRIVIA}={TRIVIA}", re.DOTALL)
+HEAD = re.compile(rf"(?P<root>ROOT\b{TRIVIA})?+%?+(?P<name>[\w.\-]++){TRIVIA}={TRIVIA}", re.DOTALL)
 """What an instruction starts with: `ROOT %name = `."""
 
-_PRINTED = re.compile(
-    r"[ \t]*+(ROOT )?+%?+([\w.\-]++) = "
-    r"([a-z]\w*+\[[^\[\]]*+\](?:\{[^{}]*+\})?+|\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)) ([a-z][\w\-]*+)(?=\()"
-)
 _TYPE = re.compile(r"[a-zA-Z]\w*+\[[^\[\]]*+\]")
 _OPCODE = re.compile(rf"{TRIVIA}([a-zA-Z][\w\-]*+)(?=\()", re.DOTALL)
 _NAME = re.compile(r"([A-Za-z_][\w.\-]*+)=")
-_ORDER = (
+LAST = (
     "sharding",
     "frontend_attributes",
     "control-predecessors",
@@ -97,18 +93,14 @@ def read_head(source: Source, at: int) -> Head:
         ParseError: There is no instruction.
     """
     text = source.text
-    printed = _PRINTED.match(text, at)
-    if printed:
-        root, name, _, opcode = printed.groups()
-        return Head(name, root is not None, *printed.span(3), opcode, printed.end())
-    found = HEAD.match(text, at)
+    first = skip_trivia(text, at)
+    found = HEAD.match(text, first)
     if not found:
-        start = skip_trivia(text, at)
         raise error(
             source,
-            start,
-            f"expected an instruction `name = shape opcode(..)`, found {shown(text, start)}",
-            help="take the line out if something was left out here" if text.startswith("..", start) else None,
+            first,
+            f"expected an instruction `name = shape opcode(..)`, found {shown(text, first)}",
+            help="take the line out if something was left out here" if text.startswith("..", first) else None,
         )
     start = end = found.end()
     call = _OPCODE.match(text, start)
@@ -208,7 +200,7 @@ def decode(source: Source, value: Span) -> str:
 
 def place_of(name: str, attributes: Sequence[HloAttribute], end: int) -> int:
     """Where XLA prints the attribute `name` among others, which end at `end`."""
-    behind = _ORDER[_ORDER.index(name) + 1 :]
+    behind = LAST[LAST.index(name) + 1 :]
     return next((one.comma for one in attributes if one.name in behind), end)
 
 

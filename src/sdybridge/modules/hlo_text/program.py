@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from sdybridge.errors import ParseError
 from sdybridge.hlo import parse_prefix
 from sdybridge.modules.carriers import Carrier, Quoting, read_carrier
-from sdybridge.modules.hlo_program import PARTITIONED, HloProgram
-from sdybridge.modules.hlo_text.edit import edited
-from sdybridge.modules.hlo_text.instruction import (
-    HEAD,
-    HloAttribute,
-    decode,
-    read_attributes,
-    read_entries,
-    read_head,
+from sdybridge.modules.hlo_program import PARTITIONED, SHARDY, HloProgram, reported
+from sdybridge.modules.hlo_text.computations import (
+    OTHER_COMMENT,
+    behind_tables,
+    printed_computation,
+    written_computation,
 )
-from sdybridge.modules.hlo_text.site import TextSite
-from sdybridge.modules.hlo_text.tokens import STRING, TRIVIA, error, group_end, shown, skip_trivia
+from sdybridge.modules.hlo_text.edit import edited
+from sdybridge.modules.hlo_text.instruction import HloAttribute, decode, read_attributes, read_entries
+from sdybridge.modules.hlo_text.line import KEY, LINE, LineSite
+from sdybridge.modules.hlo_text.site import BrokenSite, ReadSite, TextSite
+from sdybridge.modules.hlo_text.tokens import error, skip_trivia
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 
@@ -32,39 +33,14 @@ if TYPE_CHECKING:
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
-from sdybridge.modules.hlo_program import Edit, HloSite
+    from sdybridge.modules.hlo_program import Edit, HloSite
+    from sdybridge.modules.hlo_text.computations import Computation
 
 _MODULE = re.compile(r"HloModule\s++([^\s,]++)")
-_ENTRY = re.compile(rf"(ENTRY\b{TRIVIA})?+%?+([\w.\-]*+){TRIVIA}", re.DOTALL)
-_TABLE = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*+\n(?:[^\n]++\n)*+")
-_SHARDING = re.compile(r"sharding=(?!\")")
-_CARRIER = re.compile(r"xla\.sdy\.[\w.]++=")
-_LINE = re.compile(
-    rf"[ \t]*+(?:ROOT )?+%?+([\w.\-]++) = (?:[^\"'/\\]++|{STRING}|/\*index=\d++\*/)*+", re.DOTALL
-)
-_OTHER_COMMENT = re.compile(r"/\*(?!index=)")
-_BODY_END = re.compile(r'\}(?:, execution_thread="[^"]*+")?+\s*+(?:\Z|(?:ENTRY )?+%?+[\w.\-]++ [({])')
+_LINE_END = re.compile(r"[ \t\r]*+(?://[^\n]*+)?+\n(?=\s*+[\w%}])")
+_NEXT_LINE = re.compile(r"\n(?=[ \t]*+(?:(?:ROOT )?+%?+[\w.\-]++ = |\}))")
 _PARAMETER = re.compile(r" parameter\(")
 _ROOT = re.compile(r"\n[ \t]*+ROOT ")
-_GOES_ON = frozenset(" \t\r,/{([")  # a line that ends with one of them may not end its instruction
-_ATTRIBUTE = ", frontend_attributes={"
-_BEFORE_NAME = frozenset(" \t\n\r,/")
-
-
-class Computation(NamedTuple):
-    """One computation.
-
-    Attributes:
-        name: Its name; empty if the text is a list of instructions.
-        is_entry: Whether `ENTRY` marks it.
-        start: Where its instructions start.
-        end: Where they end, if that is known from the lines; otherwise -1.
-    """
-
-    name: str
-    is_entry: bool
-    start: int
-    end: int
 
 
 class HloText(HloProgram):
@@ -85,10 +61,11 @@ class HloText(HloProgram):
         self.source = source
         self.text = source.text
         self._decoded: dict[str, str] = {}  # each distinct value of a frontend attribute, too
-        self._parsed: dict[str, HloSharding] = {}  # each distinct sharding is parsed once
+        self.parsed: dict[str, HloSharding] = {}  # each distinct sharding is parsed once
+        self._latest: Computation | None = None
         self._last_entry: Computation | None = None
-        self._body_ends: dict[int, int] = {}  # of computations that were read one instruction by one
         self._carried: dict[str, str] = {}  # what the literals of carriers hold
+        self._read_to: dict[int, int] = {}  # by their starts, where computations end that were read
         start = skip_trivia(source.text, 0)
         module = _MODULE.match(source.text, start)
         self._name = module[1] if module else ""
@@ -178,96 +155,53 @@ class HloText(HloProgram):
         Raises:
             ParseError: Something else stands between them.
         """
-        text, at = self.text, self.header[1]
-        while True:
-            at = skip_trivia(text, at)
-            table = _TABLE.match(text, at)
-            if table:
-                at = table.end()
-                continue
-            if at >= len(text):
-                return
-            found = self._computation(at)
+        text, at = self.text, behind_tables(self.text, self.header[1])
+        while at < len(text):
+            printed = printed_computation(text, at, has_comments=self._has_comments)
+            found, after = printed or (written_computation(self.source, at, has_header=self.has_header), at)
+            self._latest = found
             if found.is_entry:
                 self._last_entry = found
             yield found
-            if found.end < 0 and found.start not in self._body_ends:
+            if found.end < 0 and found.start not in self._read_to:
                 for _ in self._instructions(found, found.start):
                     pass
-            end = max(found.end, self._body_ends.get(found.start, 0))
-            end = skip_trivia(text, end)
-            if not text.startswith("}", end):
-                if found.start > at:  # a bare list of instructions has no braces
-                    raise error(
-                        self.source,
-                        found.start - 1,
-                        "'{' is never closed",
-                        end=found.start,
-                        help="is the text cut? close it with `}`",
-                    )
-                return
-            at = read_attributes(self.source, end + 1)[1]
+            end = self._read_to.get(found.start)
+            if end is not None:
+                if not text.startswith("}", end):
+                    if found.start > at:  # a bare list of instructions has no braces
+                        raise error(
+                            self.source,
+                            found.start - 1,
+                            "'{' is never closed",
+                            end=found.start,
+                            help="is the text cut? close it with `}`",
+                        )
+                    return
+                after = behind_tables(text, read_attributes(self.source, end + 1)[1])
+            at = after
 
-    def _computation(self, at: int) -> Computation:
-        """The computation that starts at `at`."""
-        text = self.text
-        if HEAD.match(text, at) and not self.has_header:
-            return Computation("", True, at, -1)
-        entry = _ENTRY.match(text, at)
-        brace = entry.end() if entry else at
-        if self._is_printed_header(brace, line_end := text.find("\n", at)):
-            brace = line_end - 1
-        elif text.startswith("(", brace):  # the signature: `(a: f32[]) -> f32[]`
-            brace = skip_trivia(text, group_end(self.source, brace))
-            if text.startswith("->", brace):
-                brace = self._brace_behind_shape(skip_trivia(text, brace + 2))
-        brace = skip_trivia(text, brace)
-        if not entry or not (entry[1] or entry[2]) or not text.startswith("{", brace):
-            raise error(self.source, at, f"expected a computation `name {{..}}`, found {shown(text, at)}")
-        is_printed = (at == 0 or text[at - 1] == "\n") and text.startswith("\n", brace + 1)
-        end = text.find("\n}", brace + 1) + 1 if is_printed else 0
-        if end and not self._is_plain(brace + 1, end):
-            end = 0
-        return Computation(entry[2], bool(entry[1]), brace + 1, end or -1)
-
-    def _is_printed_header(self, at: int, line_end: int) -> bool:
-        """Whether the rest of a line from `at` on is the signature of a computation, and its brace."""
-        text = self.text
-        return (
-            text.startswith("(", at)
-            and text.endswith(" {", at, line_end)
-            and text.count("(", at, line_end) == text.count(")", at, line_end)
-            and text.count("{", at, line_end) == text.count("}", at, line_end) + 1
-        )
-
-    def _is_plain(self, start: int, end: int) -> bool:
-        """Whether the brace at `end` closes a body of lines, not a dictionary with line ends in it."""
-        is_end = _BODY_END.match(self.text, end) is not None
-        return is_end and not _OTHER_COMMENT.search(self.text, start, end)
-
-    def _brace_behind_shape(self, at: int) -> int:
-        """Where the body opens whose result has the shape at `at`."""
-        text = self.text
-        if text.startswith("(", at):
-            return group_end(self.source, at)
-        end = text.find("]", at) + 1
-        if not end:
-            return at
-        is_layout = text.startswith("{", end) and not text.startswith("{\n", end)
-        return group_end(self.source, end) if is_layout else end
+    @functools.cached_property
+    def _has_comments(self) -> bool:
+        """Whether there are comments other than those that XLA prints."""
+        return OTHER_COMMENT.search(self.text) is not None
 
     def _instructions(self, computation: Computation, at: int) -> Iterator[TextSite]:
         """Every instruction from `at` to the end of the computation, read one by one."""
-        text, source = self.text, self.source
+        text = self.text
         at = skip_trivia(text, at)
         while at < len(text) and not text.startswith("}", at):
-            head = read_head(source, at)
-            attributes, end = read_attributes(source, group_end(source, head.operands))
-            site = TextSite(self, head.name, at, computation)
-            site.keep(head, attributes, end)
-            yield site
+            site = ReadSite(self, at, computation)
+            try:
+                end = site.attributes[1]
+            except ParseError:
+                resumed = _NEXT_LINE.search(text, at)
+                if not resumed:
+                    raise
+                site, end = BrokenSite(self, at, computation), resumed.end()
             at = skip_trivia(text, end)
-        self._body_ends[computation.start] = at
+            yield site
+        self._read_to[computation.start] = at
 
     def sites(self) -> Iterator[TextSite]:
         """Every instruction that carries a sharding of either kind, in the order of the text.
@@ -275,70 +209,75 @@ class HloText(HloProgram):
         Raises:
             ParseError: The text is malformed where it carries shardings.
         """
+        for found, computation in self._hits():
+            site = found if isinstance(found, TextSite) else LineSite(self, found, computation)
+            if site.is_carrier:
+                yield site
+
+    def tallies(self, progress: Callable[[int], None] | None = None) -> list[tuple[HloSite, int]]:
+        """See `HloProgram.tallies`."""
+        tallies: dict[tuple[object, ...], tuple[TextSite, list[int]]] = {}
+        hits = self._hits()
+        for found, computation in reported(hits, _offset, progress) if progress else hits:
+            key = found.key if isinstance(found, TextSite) else found.group(*KEY)
+            known = tallies.get(key)
+            if known is None:
+                site = found if isinstance(found, TextSite) else LineSite(self, found, computation)
+                known = tallies[key] = site, [0]
+            known[1][0] += 1
+        return [(site, count) for site, [count] in tallies.values() if site.is_carrier]
+
+    def _hits(self) -> Iterator[tuple[re.Match[str] | TextSite, Computation]]:
+        """The instructions that may carry a sharding: lines as XLA prints them, and others."""
+        text, find, back, match = self.text, self.text.find, self.text.rfind, LINE.match
+        far = len(text) + 1
+        sharding = carrier = -1  # where the next ones are
         for computation in self.computations():
-            if computation.end < 0:
-                yield from self._exact(computation, computation.start)
-            else:
-                yield from self._search(computation)
+            at, end = computation.start, computation.end
+            while at <= end:
+                if sharding < at:
+                    sharding = find("sharding=", at) % far
+                if carrier < at:
+                    carrier = find(SHARDY, at) % far
+                hit = min(sharding, carrier)
+                if hit >= end:
+                    break
+                start = back("\n", at - 1, hit) + 1
+                line = match(text, start)
+                if line:
+                    at = line.end() + 1
+                    yield line, computation
+                    continue
+                site = ReadSite(self, start, computation)
+                after = self._end_of_line(site)
+                if after < 0:
+                    end = -1
+                else:
+                    at = after
+                    yield site, computation
+            if end < 0:
+                for other in self._instructions(computation, at):
+                    yield other, computation
 
-    def _exact(self, computation: Computation, at: int) -> Iterator[TextSite]:
-        return (site for site in self._instructions(computation, at) if site.is_carrier)
+    def _end_of_line(self, site: TextSite) -> int:
+        """Where the next line starts, if the instruction ends with its line; otherwise -1."""
+        try:
+            found = _LINE_END.match(self.text, site.attributes[1])
+        except ParseError:
+            return -1
+        return found.end() if found else -1
 
-    def _search(self, computation: Computation) -> Iterator[TextSite]:
-        """The sites of a computation with one instruction a line."""
-        text, end = self.text, computation.end
-        search, find, count = _SHARDING.search, text.find, text.count
-        at = computation.start
-        sharding = search(text, at, end)
-        carrier = _CARRIER.search(text, at, end)
-        while sharding or carrier:
-            first = sharding.start() if sharding else end
-            key = carrier.start() if carrier else end
-            hit = min(first, key)
-            start = text.rfind("\n", at - 1, hit) + 1
-            line = _LINE.match(text, start, hit)
-            line_end = find("\n", hit)
-            # Braces that are open where the hit is, and those that the rest of the line closes or opens.
-            depth = count("{", start, hit) - count("}", start, hit)
-            rest = count("{", hit, line_end) - count("}", hit, line_end)
-            if not line or depth + rest or text[line_end - 1] in _GOES_ON:
-                yield from self._exact(computation, at)
-                return
-            at = line_end + 1
-            second = first
-            if sharding and first < at:
-                sharding = search(text, first + 1, end)
-                second = sharding.start() if sharding else end
-            is_clear = line.end() == hit and second >= at  # outside of strings, and the only sharding
-            if is_clear and hit == first and not depth and text[hit - 1] in _BEFORE_NAME:
-                yield TextSite(self, line[1], start, computation, first + len("sharding="))
-            elif is_clear and depth == 1 and text.startswith(_ATTRIBUTE, hit - len(_ATTRIBUTE)):
-                yield TextSite(self, line[1], start, computation, -1)
-            else:
-                site = TextSite(self, line[1], start, computation)
-                if site.is_carrier:
-                    yield site
-                if second < at:
-                    sharding = search(text, at, end)
-            if carrier and key < at:
-                carrier = _CARRIER.search(text, at, end)
-
-    def sharding(self, at: int) -> HloSharding:
-        """The sharding at `at`.
+    def sharding(self, value: Span) -> HloSharding:
+        """The sharding that an attribute has as its value.
 
         Raises:
             ParseError: It is malformed.
         """
-        text = self.text
-        end = text.find("}", at) + 1
-        if not text.startswith("{", at):
-            return parse_prefix(self.source, at)[0]
-        if text.count("{", at, end) != 1:
-            end = group_end(self.source, at)
-        known = self._parsed.get(text[at:end])
+        literal = self.text[value.start : value.end]
+        known = self.parsed.get(literal)
         if known is None:
-            known, end = parse_prefix(self.source, at)
-            self._parsed[text[at:end]] = known
+            known, end = parse_prefix(self.source, value.start)
+            known = self.parsed.setdefault(self.text[value.start : end], known)
         return known
 
     def inputs(self) -> list[HloSite]:
@@ -361,6 +300,9 @@ class HloText(HloProgram):
         return iter(()) if found is None else self._instructions(found, found.start)
 
     def _named(self, computation: str) -> Computation | None:
+        latest = self._latest
+        if latest and latest.name == computation:
+            return latest
         return next((one for one in self.computations() if one.name == computation), None)
 
     def _root(self, computation: Computation | None) -> HloSite | None:
@@ -374,15 +316,24 @@ class HloText(HloProgram):
         """The instructions of a computation; where there is one a line, those that `lines` finds."""
         if computation is None:
             return
-        if computation.end < 0:
-            yield from self._instructions(computation, computation.start)
-            return
-        text = self.text
-        for hit in lines.finditer(text, computation.start, computation.end):
+        found = self._searched(computation, lines) if computation.end >= 0 else None
+        for site in self._instructions(computation, computation.start) if found is None else found:
+            if not isinstance(site, BrokenSite):
+                yield site
+
+    def _searched(self, computation: Computation, lines: re.Pattern[str]) -> list[TextSite] | None:
+        """The instructions that `lines` finds; None if one of them is not on a line of its own."""
+        text, at = self.text, computation.start
+        found: list[TextSite] = []
+        while hit := lines.search(text, at - 1, computation.end):
             start = text.rfind("\n", 0, hit.end() - 1) + 1
-            line = HEAD.match(text, start, computation.end)
-            if line:
-                yield TextSite(self, line["name"], start, computation)
+            line = LINE.match(text, start)
+            site = LineSite(self, line, computation) if line else ReadSite(self, start, computation)
+            at = line.end() + 1 if line else self._end_of_line(site)
+            if at < 0:
+                return None
+            found.append(site)
+        return found
 
     def edited(
         self,
@@ -394,3 +345,8 @@ class HloText(HloProgram):
     ) -> str:
         """The text with edits; every other byte stays."""
         return edited(self, edit, {} if attributes is None else attributes, target, more)
+
+
+def _offset(hit: tuple[re.Match[str] | TextSite, Computation]) -> int:
+    """Where a line or site stands."""
+    return hit[0].offset if isinstance(hit[0], TextSite) else hit[0].start()

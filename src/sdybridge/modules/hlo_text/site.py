@@ -1,7 +1,8 @@
-"""One instruction of HLO text that carries shardings; what is not asked for is not read."""
+"""One instruction of HLO text that may carry shardings."""
 
 from __future__ import annotations
 
+import abc
 import re
 from typing import TYPE_CHECKING
 
@@ -24,55 +25,29 @@ if TYPE_CHECKING:
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.carriers import Carrier
-    from sdybridge.modules.hlo_text.program import Computation, HloText
+    from sdybridge.modules.hlo_text.computations import Computation
+    from sdybridge.modules.hlo_text.program import HloText
     from sdybridge.modules.shapes import TensorShape
 
-_UNKNOWN = -2
 _OPERAND = re.compile(r"([A-Za-z_][\w.\-]*)\s*(?:,|\Z)")
 
 
 class TextSite(HloSite):
-    """One instruction of HLO text."""
+    """One instruction of HLO text, wherever it stands."""
 
-    __slots__ = ("_attributes", "_entries", "_head", "_program", "_sharding_at", "start")
+    __slots__ = ("_program",)
 
-    def __init__(
-        self,
-        program: HloText,
-        name: str,
-        start: int,
-        computation: Computation,
-        sharding_at: int = _UNKNOWN,
-    ) -> None:
-        self._program = program
-        self.name = name
-        self.computation = computation.name
-        self.is_entry = computation.is_entry
-        self.start = start
-        self._sharding_at = sharding_at  # where its value is; -1 for none
-        self._head: Head | None = None
-        self._entries: dict[str, Span] | None = None
-        self._attributes: tuple[list[HloAttribute], int] | None = None
-
-    def keep(self, head: Head, attributes: list[HloAttribute], end: int) -> None:
-        """Note what was read already."""
-        self._head = head
-        self._attributes = attributes, end
+    _program: HloText
 
     @property
+    @abc.abstractmethod
     def head(self) -> Head:
         """What stands in front of its operands."""
-        if self._head is None:
-            self._head = read_head(self._program.source, self.start)
-        return self._head
 
     @property
+    @abc.abstractmethod
     def attributes(self) -> tuple[list[HloAttribute], int]:
         """Its attributes, and where they end."""
-        if self._attributes is None:
-            source = self._program.source
-            self._attributes = read_attributes(source, group_end(source, self.head.operands))
-        return self._attributes
 
     def attribute(self, name: str) -> HloAttribute | None:
         """The attribute of that name.
@@ -93,10 +68,24 @@ class TextSite(HloSite):
             )
         return found[0] if found else None
 
+    def _text_of(self, name: str) -> str:
+        found = self.attribute(name)
+        return self._program.text[found.value.start : found.value.end] if found else ""
+
     @property
-    def offset(self) -> int:
-        """Where the instruction starts in the text."""
-        return skip_trivia(self._program.text, self.start)
+    def core(self) -> tuple[int, int] | None:
+        """Where its sharding and frontend attributes stand or would stand, if that is in one place."""
+        return None
+
+    @property
+    def core_attributes(self) -> tuple[list[HloAttribute], int]:
+        """What an edit has to know of its attributes: these two, where it goes behind them, and more."""
+        return self.attributes
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # read when it is asked for
+        """Its name."""
+        return self.head.name
 
     @property
     def opcode(self) -> str:
@@ -131,14 +120,12 @@ class TextSite(HloSite):
         if self.opcode != "parameter":
             return None
         text, start = self._program.text, self.head.operands
-        number = text[start + 1 : group_end(self._program.source, start) - 1].strip()
-        return int(number) if number.isdecimal() and len(number) < 19 else None
+        return number(text[start + 1 : group_end(self._program.source, start) - 1])
 
     @property
     def tuple_index(self) -> int | None:
         """The `index` of a `get-tuple-element`."""
-        value = self._text_of("index") if self.opcode == "get-tuple-element" else ""
-        return int(value) if value.isdecimal() and len(value) < 19 else None
+        return number(self._text_of("index")) if self.opcode == "get-tuple-element" else None
 
     @property
     def target(self) -> str:
@@ -157,90 +144,105 @@ class TextSite(HloSite):
         text, start = self._program.text, self.head.operands
         return _OPERAND.findall(text[start + 1 : group_end(self._program.source, start) - 1])
 
-    def _text_of(self, name: str) -> str:
-        found = self.attribute(name)
-        return self._program.text[found.value.start : found.value.end] if found else ""
-
     @property
-    def sharding_at(self) -> int:
-        """Where the value of its sharding stands; -1 if it has none."""
-        if self._sharding_at == _UNKNOWN:
-            found = self.attribute("sharding")
-            self._sharding_at = found.value.start if found else -1
-        return self._sharding_at
+    def key(self) -> tuple[object, ...]:
+        """See `HloSite.key`."""
+        return self.shape, self.opcode, self._text_of("sharding"), self._text_of("frontend_attributes")
 
     @property
     def has_sharding(self) -> bool:
         """Whether it has an HLO sharding."""
-        return self.sharding_at >= 0
-
-    @property
-    def key(self) -> tuple[str, str] | None:
-        """Its shape, and its shardings as written; None if the instruction is not as XLA prints it.
-
-        Instructions with one key differ in their names, operands and metadata only.
-        """
-        text, start = self._program.text, self.start
-        if self._attributes is not None:
-            return None
-        end = text.find("\n", start)
-        at = text.find("frontend_attributes=", start, end) if self._sharding_at < 0 else self._sharding_at
-        metadata = text.find(", metadata=", at, end)
-        until = end if metadata < 0 else metadata
-        parts = text.count("frontend_attributes=", start, end)
-        if at < 0 or parts != text.count("frontend_attributes=", at, until):
-            return None
-        head = self.head
-        return text[head.shape_start : head.shape_end], text[at:until]
-
-    @property
-    def has_carriers(self) -> bool:
-        """Whether Shardy's attributes are among its frontend attributes."""
-        if self._text_from_start.find(SHARDY) < 0:
-            return False
-        return any(key.startswith(SHARDY) for key in self.entries)
-
-    @property
-    def _text_from_start(self) -> str:
-        """The instruction; where its attributes are not read yet, it is one line."""
-        text = self._program.text
-        end = self._attributes[1] if self._attributes else text.find("\n", self.start)
-        return text[self.start : end if end >= 0 else len(text)]
-
-    @property
-    def is_carrier(self) -> bool:
-        """Whether it has a sharding of either kind."""
-        return self.sharding_at >= 0 or self.has_carriers
+        return self.attribute("sharding") is not None
 
     @property
     def sharding(self) -> HloSharding | None:
         """Its HLO sharding."""
-        if self.sharding_at < 0:
-            return None
-        return self._program.sharding(self.sharding_at)
+        found = self.attribute("sharding")
+        return self._program.sharding(found.value) if found else None
 
     @property
-    def entries(self) -> dict[str, Span]:
+    def has_carriers(self) -> bool:
+        """Whether Shardy's attributes are among its frontend attributes."""
+        return any(key.startswith(SHARDY) for key in self._entries)
+
+    @property
+    def is_carrier(self) -> bool:
+        """Whether it has a sharding of either kind."""
+        return self.has_sharding or self.has_carriers
+
+    @property
+    def _entries(self) -> dict[str, Span]:
         """Where the value of each of its frontend attributes stands."""
-        if self._entries is None:
-            found = self.attribute("frontend_attributes")
-            entries = read_entries(self._program.source, found.value.start)[0] if found else ()
-            self._entries = {entry.key: entry.value for entry in entries}
-        return self._entries
+        found = self.attribute("frontend_attributes")
+        entries = read_entries(self._program.source, found.value.start)[0] if found else ()
+        return {entry.key: entry.value for entry in entries}
 
     @property
     def frontend_attributes(self) -> Mapping[str, str]:
         """Its frontend attributes."""
-        return {key: self._program.decoded(value) for key, value in self.entries.items()}
+        return {key: self._program.decoded(value) for key, value in self._entries.items()}
 
     def carrier(self, key: str) -> Carrier | None:
         """The Shardy attribute under `key`."""
-        value = self.entries.get(key)
+        value = self._entries.get(key)
         return self._program.carrier_at(key, value) if value else None
 
     def locate(self, error: SdyBridgeError) -> SdyBridgeError:
         """The error, placed at the sharding, or else at the instruction."""
-        source = self._program.source
-        if source.text.startswith("{", max(self.sharding_at, 0)):
-            return error.located(source, Span(self.sharding_at, group_end(source, self.sharding_at)))
+        source, found = self._program.source, self.attribute("sharding")
+        if found and source.text.startswith("{", found.value.start):
+            return error.located(source, found.value)
         return error.located(source, Span(self.offset, self.head.operands))
+
+
+class ReadSite(TextSite):
+    """One instruction that is read token by token, when one of its parts is asked for."""
+
+    __slots__ = ("_attributes", "_head", "_start")
+
+    def __init__(self, program: HloText, start: int, computation: Computation) -> None:
+        self._program = program
+        self.computation = computation.name
+        self.is_entry = computation.is_entry
+        self._start = start
+        self._head: Head | None = None
+        self._attributes: tuple[list[HloAttribute], int] | None = None
+
+    @property
+    def offset(self) -> int:
+        """Where the instruction starts in the text."""
+        return skip_trivia(self._program.text, self._start)
+
+    @property
+    def head(self) -> Head:
+        """What stands in front of its operands."""
+        if self._head is None:
+            self._head = read_head(self._program.source, self._start)
+        return self._head
+
+    @property
+    def attributes(self) -> tuple[list[HloAttribute], int]:
+        """Its attributes, and where they end."""
+        if self._attributes is None:
+            source = self._program.source
+            self._attributes = read_attributes(source, group_end(source, self.head.operands))
+        return self._attributes
+
+
+class BrokenSite(ReadSite):
+    """One instruction that is malformed: what is asked of it raises why."""
+
+    __slots__ = ()
+
+    is_carrier = True
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Its place: it is like no other."""
+        return (self._start,)
+
+
+def number(text: str) -> int | None:
+    """The small number that a text is, if it is one."""
+    text = text.strip()
+    return int(text) if text.isdecimal() and len(text) < 19 else None

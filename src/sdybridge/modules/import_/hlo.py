@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.hlo_program import HloProgram, HloSite
     from sdybridge.target import Target
+
+    _Leaf = tuple[TensorShardingAttr, Sequence[Loss]]
 
 
 @dataclass(eq=False, slots=True)
@@ -50,6 +53,17 @@ class _Found:
     site: HloSite
     count: int = 0
     new: str = ""
+
+
+class _Kind(enum.Enum):
+    """What a site has: a Shardy sharding that rides along, or an HLO sharding alone."""
+
+    NEITHER = 0
+    CARRIED = 1
+    OWN = 2
+
+
+_REMOVAL = Edit(keeps_sharding=False)
 
 
 class HloImport:
@@ -86,6 +100,9 @@ class HloImport:
         self._open_results = open_results
         self._results: dict[str, set[object]] = {}  # the calls that carry shardings of results
         self._carried_roots: set[int] = set()
+        self._kinds: dict[tuple[object, ...], _Kind] = {}
+        self._edits: dict[tuple[object, ...], Edit | None] = {}
+        self._entries: dict[tuple[object, ...], _Found] = {}
         self._found: dict[tuple[object, ...], _Found] = {}
 
     def read(
@@ -100,15 +117,18 @@ class HloImport:
             SdyBridgeError: One is malformed, does not fit its value, or has no Shardy form.
         """
         for site in self._program.sites():
-            if self._has_carrier(site):
+            key = self._key(site)
+            kind = self._kinds.get(key)
+            if kind is None:
+                kind = self._kinds[key] = self._kind(site)
+            if kind is _Kind.CARRIED:
                 if site.target == RESULT_CALL:
                     self._results.setdefault(site.computation, set()).add(site.value)
-            elif self._is_read(site):
-                site.verify()
+            elif kind is _Kind.OWN:
                 if site.computation in self._results and site.is_root and self._is_carried(site):
                     self._carried_roots.add(site.offset)
                 else:
-                    self._entry(site).count += 1
+                    self._entry(key, site).count += 1
         if not self._found:
             return
         given = {} if mesh is None else {mesh_name: mesh} if isinstance(mesh, MeshAttr) else dict(mesh)
@@ -122,17 +142,44 @@ class HloImport:
         if self._program.has_header:
             self.attributes[MESHES] = print_mesh_dictionary(self.meshes)
 
+    def _key(self, site: HloSite) -> tuple[object, ...]:
+        """What the import of a site depends on, besides what its computation returns."""
+        return site.key, self._is_open(site), site.target, site.is_entry
+
+    def _kind(self, site: HloSite) -> _Kind:
+        has_carrier = SHARDING in site.frontend_attributes
+        self.mixed.see(site, has_carrier=has_carrier)
+        if self._read_carriers and has_carrier:
+            return _Kind.CARRIED
+        if not self._is_read(site):
+            return _Kind.NEITHER
+        site.verify()
+        return _Kind.OWN
+
+    @staticmethod
+    def _is_read(site: HloSite) -> bool:
+        """Whether it has a sharding to import. A field of the module, which is partitioned already, stays."""
+        return site.has_sharding and bool(site.opcode) and not site.is_sharded_by_operand
+
     def edit(self, site: HloSite) -> Edit | None:
         """What becomes of one site."""
-        has_carrier = SHARDING in site.frontend_attributes
-        if site.opcode and (site.has_sharding or has_carrier):
-            self.mixed.see(site, has_carrier=has_carrier)
-        if not self._is_read(site):
-            return None
-        if self._has_carrier(site) or site.offset in self._carried_roots:
-            self.carried += 1
-            return Edit(keeps_sharding=False)  # what rides along says more
-        return Edit(keeps_sharding=False, attributes={SHARDING: self._entry(site).new})
+        key = self._key(site)
+        if site.is_root and site.offset in self._carried_roots:
+            change: Edit | None = _REMOVAL
+        elif key in self._edits:
+            change = self._edits[key]
+        else:
+            change = self._edits[key] = self._edit(key, site)
+        self.carried += change is _REMOVAL
+        return change
+
+    def _edit(self, key: tuple[object, ...], site: HloSite) -> Edit | None:
+        kind = self._kinds[key]
+        if kind is _Kind.OWN:
+            return Edit(keeps_sharding=False, attributes={SHARDING: self._entry(key, site).new})
+        return (
+            _REMOVAL if kind is _Kind.CARRIED and self._is_read(site) else None
+        )  # what rides along says more
 
     def _is_carried(self, root: HloSite) -> bool:
         """Whether calls carry what the sharding of a root says, but for replicated elements."""
@@ -147,22 +194,16 @@ class HloImport:
             index in carried or leaf.is_replicated for index, leaf in enumerate(leaves)
         )
 
-    @staticmethod
-    def _is_read(site: HloSite) -> bool:
-        """Whether it has a sharding to import. A field of the module, which is partitioned already, stays."""
-        return site.has_sharding and bool(site.opcode) and not site.is_sharded_by_operand
-
-    def _has_carrier(self, site: HloSite) -> bool:
-        return self._read_carriers and SHARDING in site.frontend_attributes
-
-    def _entry(self, site: HloSite) -> _Found:
-        number = site.parameter_number
-        is_open = self._is_open(site, number)
-        # Equal shardings may be written in different ways: each program makes one object of each text.
-        key = (id(site.sharding), site.shape, number is not None, is_open)
-        found = self._found.get(key)
+    def _entry(self, key: tuple[object, ...], site: HloSite) -> _Found:
+        """The sharding of a site, under import."""
+        found = self._entries.get(key)
         if found is None:
-            found = self._found[key] = self._first(site, is_value=number is not None, is_open=is_open)
+            is_value, is_open = site.opcode == "parameter", self._is_open(site)
+            # Equal shardings may be written in different ways: each program makes one object of each text.
+            same = id(site.sharding), site.shape, is_value, is_open
+            if same not in self._found:
+                self._found[same] = self._first(site, is_value=is_value, is_open=is_open)
+            found = self._entries[key] = self._found[same]
         return found
 
     def _first(self, site: HloSite, *, is_value: bool, is_open: bool) -> _Found:
@@ -178,10 +219,11 @@ class HloImport:
             leaves, ranks or (0,) * len(leaves), is_value and not site.is_tuple, is_open, text, site
         )
 
-    def _is_open(self, site: HloSite, number: int | None) -> bool:
+    def _is_open(self, site: HloSite) -> bool:
         """Whether propagation may shard it further: an argument or the result of the program."""
-        if not site.is_entry:
+        if not site.is_entry or not (self._open_arguments or self._open_results):
             return False
+        number = site.parameter_number
         if number is not None:
             return _flag(self._open_arguments, number)
         return site.is_root and _flag(self._open_results, 0)
@@ -195,7 +237,7 @@ class HloImport:
             axis_names=axis_names,
             num_devices=self._program.num_partitions,
         )
-        leaves = [leaf for one in self._found.values() for leaf in one.leaves]
+        leaves = [*{id(leaf): leaf for one in self._found.values() for leaf in one.leaves}.values()]
         try:
             inferred = infer(leaves, mesh=known)
         except SdyBridgeError:
@@ -215,37 +257,49 @@ class HloImport:
 
     def _convert(self, inferred: InferredMeshes) -> tuple[ConvertedSharding, ...]:
         merged: dict[tuple[str, str], ConvertedSharding] = {}
+        convert = functools.partial(self._convert_leaf, inferred, {})
         for one in self._found.values():
             try:
-                shardings, losses = self._convert_leaves(one, inferred)
+                leaves = [
+                    convert(leaf, rank, one.is_open) for leaf, rank in zip(one.leaves, one.ranks, strict=True)
+                ]
             except SdyBridgeError as error:
                 raise one.site.locate(error) from None
+            shardings = [sharding for sharding, _ in leaves]
+            losses = tuple([loss for _, found in leaves for loss in found])
             one.new = str(shardings[0] if one.is_value else TensorShardingPerValueAttr(shardings))
             converted = ConvertedSharding(
-                one.before, one.new, one.count, one.site.offset, tuple(losses), f"{SHARDING}={one.new}"
+                one.before, one.new, one.count, one.site.offset, losses, f"{SHARDING}={one.new}"
             )
             same = merged.setdefault((one.before, one.new), converted)
             if same is not converted:
                 same.count += converted.count
         return most_frequent_first([*merged.values()])
 
-    def _convert_leaves(
-        self, one: _Found, inferred: InferredMeshes
-    ) -> tuple[list[TensorShardingAttr], list[Loss]]:
-        shardings: list[TensorShardingAttr] = []
-        losses: list[Loss] = []
-        target = self._target
-        for leaf, rank in zip(one.leaves, one.ranks, strict=True):
+    def _convert_leaf(
+        self,
+        inferred: InferredMeshes,
+        known: dict[tuple[int, int, bool], _Leaf],
+        leaf: HloSharding,
+        rank: int,
+        is_open: bool,
+    ) -> _Leaf:
+        """The Shardy form of the sharding of one tensor: tuples of thousands hold few distinct ones."""
+        key = id(leaf), rank, is_open
+        found = known.get(key)
+        if found is None:
+            target = self._target
             sharding = inferred.convert(
                 leaf,
                 rank=rank,
-                open_dims=one.is_open,
+                open_dims=is_open,
                 target=target,
                 list_replicated_axes=self._list_replicated_axes,
             )
-            shardings.append(sharding if self._program.has_header else self._with_its_mesh(sharding))
-            losses += import_losses(leaf, inferred.mesh(leaf), open_dims=one.is_open, target=target)
-        return shardings, losses
+            losses = import_losses(leaf, inferred.mesh(leaf), open_dims=is_open, target=target)
+            found = sharding if self._program.has_header else self._with_its_mesh(sharding), losses
+            known[key] = found
+        return found
 
     def _with_its_mesh(self, sharding: TensorShardingAttr) -> TensorShardingAttr:
         """The sharding with its mesh in it: a fragment of a program has no other place for that."""
