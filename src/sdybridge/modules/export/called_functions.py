@@ -7,7 +7,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.mlir.lexer import SYMBOL, TRIVIA, matching_bracket, next_code, skip_trivia, type_end
+from sdybridge.modules.mlir.lexer import (
+    SYMBOL,
+    TRIVIA,
+    matching_bracket,
+    next_code,
+    places,
+    skip_trivia,
+    type_end,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,9 +140,9 @@ def _compose(scope: ManualScope | None, computation: Computation | None) -> Manu
 def _calls(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Each call of a symbol, outside strings and comments: where that stands, and the symbol."""
     code = start
-    for hit in _CALL.finditer(text, start, end):
-        at = hit.start()
-        if at < code or text[at - 1 : at] not in _BEFORE_CALL:
+    for at in places(text, "call", start, end):
+        hit = _CALL.match(text, at, end)
+        if not hit or at < code or text[at - 1 : at] not in _BEFORE_CALL:
             continue
         if text[at - 1 : at] == "." and not text.endswith("func.", 0, at):
             continue
@@ -145,8 +153,9 @@ def _calls(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 def _functions(text: str) -> Iterator[CalledFunction]:
     code = 0
-    for hit in _FUNCTION.finditer(text):
-        if hit.start() >= code:
+    for at in places(text, "func.func"):
+        hit = _FUNCTION.match(text, at)
+        if hit and hit.start() >= code:
             code = next_code(text, code, hit.start())
             if code == hit.start():
                 yield CalledFunction(hit["symbol"], code, hit.end(), hit["visibility"] == "private")

@@ -6,6 +6,7 @@ computation, so nesting depth costs no recursion.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from dataclasses import dataclass
@@ -17,26 +18,30 @@ from sdybridge.modules.export.manual_calls import BODY_NAME, call_of
 from sdybridge.modules.export.missing_shardings import add_shardings
 from sdybridge.modules.export.new_symbols import NewSymbols
 from sdybridge.modules.mlir.computations import Computation, find_computations, has_computations
-from sdybridge.modules.mlir.lexer import parse_error
+from sdybridge.modules.mlir.lexer import holds, parse_error
 from sdybridge.modules.mlir.meshes import find_scopes
 from sdybridge.modules.mlir.printed_computations import Template
 from sdybridge.modules.mlir.sites import code_end
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.export.manual_calls import Names
     from sdybridge.modules.export.missing_shardings import Attribute
     from sdybridge.modules.export.shardings import Part, ShardingExport, Tally
     from sdybridge.modules.mlir.computations import ManualScope
+    from sdybridge.modules.mlir.printed_computations import PrintedBody
     from sdybridge.modules.mlir.sites import Site
+
+
+_ONE_MODULE = 2  # scopes: the text and the module
 
 
 def needs_functions(text: str) -> bool:
     """Whether operations of a text may become calls of new functions."""
-    return has_computations(text) or "unreduced" in text
+    return has_computations(text) or holds(text, "unreduced")
 
 
 @dataclass(slots=True, eq=False)
@@ -58,25 +63,32 @@ class Frame:
     before: Tally | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Templates:
     """What became of a computation, to be repeated with other names.
 
     Attributes:
         call: What takes its place.
         function: The function that its body became.
-        renamed: The values that others replace: the number of its name, the number under it, and the other.
+        same: The same for a computation with the same body.
+        body: The body.
+        renamed: The values that others replace: the number of its name, the number under it, the number of
+            the other's name, and what follows that.
         fresh: How many new names there are.
         stem: What the function is named after.
         tally: What was converted.
+        repeats: How often it was repeated.
     """
 
     call: Template
     function: Template
-    renamed: list[tuple[int, int, Template]]
+    same: Template
+    body: PrintedBody
+    renamed: list[tuple[int, int, int, str]]
     fresh: int
     stem: str
     tally: Tally
+    repeats: int = 0
 
 
 class ComputationExport:
@@ -120,6 +132,8 @@ class ComputationExport:
                 at = self._convert(at, what.end, progress)
             else:
                 self._write_functions(what, stop)
+        for templates in self._templates.values():
+            self.export.add_tally(templates.tally, templates.repeats)
         return self.export.finish(len(self.export.text), part)
 
     def _convert(self, at: int, end: int, progress: Callable[[int], None] | None = None) -> int:
@@ -158,15 +172,15 @@ class ComputationExport:
 
     def _repeat(self, computation: Computation, templates: _Templates) -> None:
         """Write what became of an earlier computation once more, with the names of this one."""
-        export = self.export
-        values = [*(computation.printed.values if computation.printed else ())]
-        values += [export.fresh() for _ in range(templates.fresh)]
+        export, printed = self.export, computation.printed
+        values = [*printed.values, *printed.body.values] if printed else []
+        values += export.fresh(templates.fresh)
         values.append(self.symbols.make(templates.stem))
-        export.replace(computation.start, computation.end, "")
-        renamed = [(values[name], number, new.fill(values)) for name, number, new in templates.renamed]
-        export.append(templates.call.fill(values), renamed)
-        self._functions[self._module_at(computation.start)].append(templates.function.fill(values))
-        export.add_tally(templates.tally)
+        function = templates.same if printed and printed.body is templates.body else templates.function
+        export.replace(computation.start, computation.end, templates.call.fill(values))
+        export.rename([(values[name], k, values[new] + number) for name, k, new, number in templates.renamed])
+        self._functions[self._module_at(computation.start)].append(function.fill(values))
+        templates.repeats += 1
 
     def terminator(self, site: Site, end: int) -> int:
         """Write the terminator of the innermost computation as one of a function."""
@@ -265,12 +279,16 @@ class ComputationExport:
         if len(symbols) != 1 or not functions:  # there are computations inside
             return
         fresh = self.export.names_since(before.names)
-        values = [*computation.printed.values, *fresh, symbols[0]]
-        numbers = {value: number for number, value in enumerate(values)}
+        body, values = computation.printed.body, computation.printed.values
+        made = dict(zip([*fresh, symbols[0]], itertools.count(len(values) + len(body.values))))
+        outside = {**{value: number for number, value in enumerate(values)}, **made}
+        inside = {**{value: number for number, value in enumerate(body.values, len(values))}, **made}
         self._templates[self._key(computation)] = _Templates(
-            Template(call, numbers),
-            Template(functions[-1], numbers),
-            [(numbers[name], number, Template(new, numbers)) for name, number, new in renamed],
+            Template(call, outside),
+            Template(functions[-1], inside),
+            Template(functions[-1], made),
+            body,
+            [(outside[name], k, *_numbered(new, outside)) for name, k, new in renamed],
             len(fresh),
             BODY_NAME if computation.is_manual else computation.symbol,
             self.export.tally_since(before),
@@ -285,6 +303,8 @@ class ComputationExport:
     def _write_functions(self, module: int, at: int) -> None:
         """Write the functions that were made in a module, behind all that it had."""
         export = self.export
+        if len(self._scopes) <= _ONE_MODULE:
+            export.settle(at)
         before = export.begin(at, None)
         copies = []
         for function in self.called.values():
@@ -306,3 +326,9 @@ class ComputationExport:
     def _module_at(self, at: int) -> int:
         """The number of the innermost module around an offset; 0 for the text as a whole."""
         return max(i for i, scope in enumerate(self._scopes) if scope.start <= at < scope.end)
+
+
+def _numbered(value: str, numbers: Mapping[str, int]) -> tuple[int, str]:
+    """The number of a value's name, and what follows that."""
+    name, sign, number = value.partition("#")
+    return numbers[name], sign + number

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.mlir.dictionary import find_entry
-from sdybridge.modules.mlir.lexer import TRIVIA, matching_bracket, next_code, skip_trivia, type_end
+from sdybridge.modules.mlir.lexer import TRIVIA, holds, matching_bracket, next_code, skip_trivia, type_end
 from sdybridge.modules.splice import splice
 from sdybridge.target import Target
 
@@ -19,12 +19,12 @@ _REPLICATED = 'mhlo.sharding = "{replicated}"'
 _NAMED_REPLICATED = 'mhlo.sharding = "{mesh[], replicated}"'
 
 _OPERATION = re.compile(rf'stablehlo\.(while|case|if)("?){TRIVIA}\(')
-_GENERIC = re.compile(r'"stablehlo\.(?:case|if|while)"')
+_NAMES = ("stablehlo.while", '"stablehlo.case"', '"stablehlo.if"')
 _OTHER_REGION = re.compile(  # a region of another operation, as it is printed, up to its end; no comment near
     r'\n[^"\n/]*+"stablehlo\.(?!while|case|if)\w++"[^\n/]*\(\{\n(?:[^\n{}]*+\n)*+ *+$'
 )
 _NEAR = 4000
-_FEW = 16
+_FEW = 4
 
 
 def add_missing_shardings(text: str, target: Target = Target.CURRENT) -> tuple[str, int]:
@@ -61,6 +61,8 @@ def control_flow_dictionaries(text: str) -> frozenset[int]:
     Raises:
         ParseError: Brackets of such an operation do not pair up.
     """
+    if not may_have_control_flow(text):
+        return frozenset()
     return frozenset(brace for _, _, brace in _dictionaries(text) if brace >= 0)
 
 
@@ -78,8 +80,6 @@ def _dictionaries(text: str) -> Iterator[tuple[bool, int, int]]:
 
 def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
     """Each control-flow operation outside strings and comments: kind, generic form or not, its `(`."""
-    if not _may_have_control_flow(text):
-        return
     code = 0  # an offset outside strings and comments
     for hit in _OPERATION.finditer(text):
         generic = bool(hit[2])
@@ -91,20 +91,20 @@ def _operations(text: str) -> Iterator[tuple[str, bool, int]]:
             yield hit[1], generic, hit.end() - 1
 
 
-def _may_have_control_flow(text: str) -> bool:
+def may_have_control_flow(text: str) -> bool:
     """Whether a search for these operations can find any; most large programs have none.
 
     Each of them holds a region that ends in `stablehlo.return`. Where there are few of those, looking at
     what they belong to is faster than looking for the operations.
     """
-    at = -1
+    at = len(text)
     for _ in range(_FEW):
-        at = text.find("stablehlo.return", at + 1)
+        at = text.rfind("stablehlo.return", 0, at)
         if at < 0:
             return False
         if not _OTHER_REGION.search(text, max(0, at - _NEAR), at):
             break
-    return "stablehlo.while" in text or _GENERIC.search(text) is not None
+    return any(holds(text, name) for name in _NAMES)
 
 
 def _after_regions(text: str, at: int) -> int:

@@ -42,7 +42,7 @@ MHLO_OPERATIONS = frozenset({"mhlo.erf", "mhlo.topk"})
 """The targets whose sharding is among the attributes of the operation that the call stands for."""
 
 _SPECIAL = _CALLBACKS | MHLO_OPERATIONS
-_OTHERS = re.compile(r"custom_call @(?!xla_|mhlo\.)[\w$.]++\(")
+_OTHERS = re.compile(r"stablehlo\.custom_call @(?!xla_|mhlo\.)[\w$.]++\(")
 
 _CALL = re.compile(r"stablehlo\.custom_call(?![\w.$])(?: @(?P<target>[\w.$]++)(?=\())?+")
 _RESULT = re.compile(rf"(%{SUFFIX_ID})(?:{TRIVIA}:{TRIVIA}(\d++))?+")
@@ -85,8 +85,6 @@ def export_custom_calls(text: str, *, retuple: bool = True) -> str:
     Source: `export_callback_custom_calls.cc` and `export_shardings.cc` in xla's
     `service/spmd/shardy/stablehlo_round_trip`.
     """
-    if not _may_be_special(text):
-        return text
     aliases = Aliases(text)
     regions = Regions(text)
     edits: list[Edit] = []
@@ -98,15 +96,14 @@ def export_custom_calls(text: str, *, retuple: bool = True) -> str:
     return splice(text, edits) if edits else text
 
 
-def _may_be_special(text: str) -> bool:
+def may_have_special_calls(text: str) -> bool:
     """Whether a call may have one of these targets; most large programs only have others, plainly written."""
     if "\\" in text:
         return "stablehlo.custom_call" in text
-    at = text.find("custom_call")
-    while at >= 0:
+    at = len(text)
+    while (at := text.rfind("stablehlo.custom_call", 0, at)) >= 0:
         if not _OTHERS.match(text, at):
             return True
-        at = text.find("custom_call", at + 1)
     return False
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import ConversionError, ParseError, SdyBridgeError
 from sdybridge.modules.conversion_warnings import is_mixed
 from sdybridge.modules.converted import ConvertedModule
-from sdybridge.modules.export.control_flow import add_missing_shardings
-from sdybridge.modules.export.custom_calls import export_custom_calls
+from sdybridge.modules.export.control_flow import add_missing_shardings, may_have_control_flow
+from sdybridge.modules.export.custom_calls import export_custom_calls, may_have_special_calls
 from sdybridge.modules.export.hlo import HloExport
 from sdybridge.modules.export.operations import ConstraintForm
 from sdybridge.modules.export.shardings import export_shardings
@@ -201,10 +201,11 @@ def _exported(
         raise _located(error, source) from None
     added = export.added
     try:
-        if add_missing:
+        if add_missing and may_have_control_flow(source.text):
             new, more = add_missing_shardings(new, target)
             added += more
-        new = export_custom_calls(new, retuple=retuple)
+        if may_have_special_calls(source.text):
+            new = export_custom_calls(new, retuple=retuple)
     except (ParseError, ConversionError) as error:
         raise _placed(error, source) from None
     return ExportResult(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sdybridge.modules.mlir.lexer import STRING, SYMBOL, symbol_name, unescape
+from sdybridge.modules.mlir.lexer import STRING, SYMBOL, holds, symbol_name, unescape
 
 _DEFINED = re.compile(
     rf"(?:func\.func|sdy\.mesh|module)\s++(?:(?:public|private|nested)\s++)?({SYMBOL})"
@@ -44,7 +44,7 @@ class NewSymbols:
         """The symbols that start like this and are defined already."""
         if stem not in self._defined:
             text = self._text
-            found = _DEFINED.finditer(text) if f"@{stem}" in text or f'"{stem}' in text else ()
+            found = _DEFINED.finditer(text) if holds(text, stem) else ()
             names = (symbol_name(hit[1]) if hit[1] else unescape(hit[2]) for hit in found)
             self._defined[stem] = frozenset(name for name in names if name.startswith(stem))
         return self._defined[stem]

@@ -13,7 +13,7 @@ from sdybridge.modules.export.reductions import (
     export_reduction,
     export_unreduced_constant,
 )
-from sdybridge.modules.mlir.computations import statement_start
+from sdybridge.modules.mlir.computations import NAMES, statement_start
 from sdybridge.modules.mlir.dictionary import read_dictionary
 from sdybridge.modules.mlir.lexer import (
     SUFFIX_ID,
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 CONSTRAINTS = frozenset({"sdy.reshard", "sdy.sharding_constraint"})
 """The operations that say how one value is laid out, and nothing else."""
-
-COMPUTATIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
-"""The operations with a body."""
 
 _COLLECTIVES = frozenset(
     {"sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute", "sdy.reduce_scatter"}
@@ -82,7 +79,7 @@ def export_operation(export: ShardingExport, site: Site) -> int:
             raise parse_error(export.text, start, "sdy.return ends no computation", end=end)
         return export.computations.terminator(site, end)
     export.operations[name] += 1
-    if name in COMPUTATIONS and export.computations:
+    if name in NAMES and export.computations:
         return export.computations.enter(site)
     if name == "sdy.mesh":
         return _remove_mesh(export, start)

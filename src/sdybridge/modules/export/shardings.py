@@ -18,7 +18,6 @@ from sdybridge.modules.mlir.annotated import Dictionaries
 from sdybridge.modules.mlir.attributes import attribute_end
 from sdybridge.modules.mlir.contexts import (
     RESULT_LINE,
-    LongLines,
     PlainLines,
     is_nested,
     may_be_value,
@@ -27,11 +26,12 @@ from sdybridge.modules.mlir.contexts import (
 )
 from sdybridge.modules.mlir.dictionary import find_entry
 from sdybridge.modules.mlir.enclosing import Enclosing
-from sdybridge.modules.mlir.lexer import SYMBOL, matching_bracket, parse_error, symbol_name
+from sdybridge.modules.mlir.key_lines import KeyLines
+from sdybridge.modules.mlir.lexer import SYMBOL, holds, matching_bracket, parse_error, symbol_name
+from sdybridge.modules.mlir.long_lines import LongLines, Notation
 from sdybridge.modules.mlir.renaming import Renamed, rename
 from sdybridge.modules.mlir.signature import value_type
 from sdybridge.modules.mlir.sites import (
-    ARGUMENT,
     NAME,
     RULE_DICTIONARY,
     RULE_ENTRY,
@@ -134,7 +134,7 @@ class ShardingExport(Conversions):
         self._dictionaries = Dictionaries(source)
         self._enclosing = Enclosing(source.text)
         self._plain = PlainLines(source.text, len(source.text))
-        self._long_lines = LongLines(source.text, ARGUMENT)
+        self._long_lines = LongLines(source.text, Notation.SDY)
         self._renamed: list[tuple[int, tuple[str, int, str]]] = []  # values, by the number of pieces before
         self._known: dict[ManualScope | None, tuple[Contexts, Copies]] = {}
         self._set_scope(None)
@@ -146,7 +146,7 @@ class ShardingExport(Conversions):
     @functools.cached_property
     def replica_group_meshes(self) -> frozenset[str]:
         """The meshes that collectives name as their replica groups."""
-        if "replica_group_mesh_axes" not in self.text:
+        if not holds(self.text, "replica_group_mesh_axes"):
             return frozenset()
         return frozenset(map(symbol_name, _REPLICA_GROUP_MESH.findall(self.text)))
 
@@ -175,42 +175,26 @@ class ShardingExport(Conversions):
         """
         text, pieces, head = self.text, self.pieces, RESULT_LINE.match
         known: dict[str, tuple[ConvertedSharding, int]] = {}  # by the rest of the line, with the key's length
-        parts = text[:end].split(_KEY)
-        done = 0  # an offset outside strings and comments before which everything is done
-        before = parts[0]
-        following = len(before)  # where the next key stands
-        report_at = _REPORT_EVERY if progress else end
-        for part in parts[1:]:
-            at, following = following, following + len(_KEY) + len(part)
-            line, before = before, part
-            if at < done:
-                continue
-            if at >= report_at and progress:
-                progress(at)
-                report_at = at + _REPORT_EVERY
+        lines = KeyLines(text, _KEY, "sdy.sharding_per_value", end, progress)
+        for at, line, start, rest in lines:
+            done = lines.done
             if text.find("sdy.", done, at) >= 0:
                 line_start = text.rfind("\n", done, at) + 1
-                done = self._remove_rules(done, line_start) if line_start else done
+                lines.done = done = self._remove_rules(done, line_start) if line_start else done
                 if at < done:
                     continue
-            rest_end = part.find("\n")
-            if rest_end < 0:
-                rest_end = len(part)
-            location = part.find(" loc(", 0, rest_end)
-            rest = part[: rest_end if location < 0 else location]
-            start = line.rfind("\n") + 1
             if rest in known and head(line, start) and line.find("sdy.", start) < 0:
                 converted, length = known[rest]
                 converted.count += 1
                 pieces += (text[self._end : at], converted.attribute)
-                done = self._end = at + length
+                lines.done = self._end = at + length
             else:
                 line_end = text.find("\n", at, end)
-                done = self._scan_to(done, end if line_end < 0 else line_end)
+                lines.done = self._scan_to(done, end if line_end < 0 else line_end)
                 repeated = self._repeated(at, at + len(_KEY) + len(rest))
                 if repeated:
                     known[rest] = repeated
-        return done
+        return lines.done
 
     def _remove_rules(self, start: int, end: int) -> int:
         """Convert lines that almost always hold no more of Shardy than sharding rules; return up to where."""
@@ -289,32 +273,22 @@ class ShardingExport(Conversions):
 
     def _signature(self, start: int, at: int, end: int) -> bool:
         """Convert the rest of a long line from `start` on as a whole, unless it needs a closer look."""
-        parts = self._long_lines.split(start, at)
-        if parts is None:
+        line = self._long_lines.split(start, at, end)
+        if line is None:
             return False
         text = self.text
-        line_end = text.find("\n", at)
-        if line_end > end:
-            return False
-        types, values = parts[1::4], parts[3::4]
-        if "mhlo.sharding" in "".join(parts[2::4]):
-            return False
-        if text.count("sdy.", start, line_end) != 2 * len(values):
-            return False  # it has a name that `ARGUMENT` does not match
-        counts = Counter(zip(types, values, strict=True))
         try:
             known = {
                 (of_type, value): self._contexts.get((of_type, value))
                 or self._argument(of_type, value, text.index(value, text.index(of_type, start)))
-                for of_type, value in counts
+                for of_type, value in line.counts
             }
         except SdyBridgeError:
             return False  # raised again where it stands
-        for argument, repeats in counts.items():
+        for argument, repeats in line.counts.items():
             known[argument].count += repeats
         attributes = {argument: converted.attribute for argument, converted in known.items()}
-        parts[3::4] = map(attributes.__getitem__, zip(types, values, strict=True))
-        self.replace(start, line_end, "".join(parts))
+        self.replace(start, line.end, "".join(line.filled(attributes)))
         return True
 
     def _argument(self, of_type: str, value: str, at: int) -> ConvertedSharding:
@@ -334,7 +308,12 @@ class ShardingExport(Conversions):
     def append(self, new: str, renamed: Sequence[tuple[str, int, str]] = ()) -> None:
         """Write new text; from there on, others take the place of the values `renamed`."""
         self.pieces.append(new)
-        self._renamed += [(len(self.pieces), value) for value in renamed]
+        self.rename(renamed)
+
+    def rename(self, renamed: Sequence[tuple[str, int, str]]) -> None:
+        """From here on, let others take the place of some values."""
+        at = len(self.pieces)
+        self._renamed += [(at, value) for value in renamed]
 
     def begin(self, start: int, scope: ManualScope | None) -> Part:
         """Write what follows from `start` on apart from the rest; return what was under way."""
@@ -350,11 +329,16 @@ class ShardingExport(Conversions):
         self._set_scope(scope)
         return new
 
+    def settle(self, end: int) -> None:
+        """Write what is under way up to `end`, behind which nothing uses a value that others replace."""
+        if self._renamed:
+            self.pieces, self._end, self._renamed = [self._join(end)], end, []
+
     def rewind(self) -> None:
         """Forget where the reading of the text was: it goes on before that."""
         self._enclosing = Enclosing(self.text)
         self._plain = PlainLines(self.text, len(self.text))
-        self._long_lines = LongLines(self.text, ARGUMENT)
+        self._long_lines = LongLines(self.text, Notation.SDY)
 
     def _join(self, end: int) -> str:
         """The new text up to `end` of the old one."""
@@ -497,24 +481,24 @@ class ShardingExport(Conversions):
             now.counts - before.counts, now.operations - before.operations, now.added - before.added, 0, 0
         )
 
-    def add_tally(self, tally: Tally) -> None:
-        """Count what was done once more."""
+    def add_tally(self, tally: Tally, times: int) -> None:
+        """Count what was done some times more."""
         for converted, count in tally.counts.items():
-            converted.count += count
-        self.operations += tally.operations
-        self.added += tally.added
+            converted.count += count * times
+        self.operations.update({name: count * times for name, count in tally.operations.items()})
+        self.added += tally.added * times
 
     def names_since(self, count: int) -> list[str]:
         """The new names of values since there were so many."""
         return [f"%{self._stem}{number}" for number in range(count, self._names)]
 
-    def fresh(self) -> str:
-        """The name of a value that the text does not have."""
+    def fresh(self, count: int = 1) -> list[str]:
+        """So many names of values that the text does not have."""
         if not self._names:
             while f"%{self._stem}" in self.text:
                 self._stem += "_"
-        self._names += 1
-        return f"%{self._stem}{self._names - 1}"
+        self._names += count
+        return self.names_since(self._names - count)
 
     def _remove_entry(self, start: int, end: int) -> None:
         self.replace(*removal(self.text, start, end, self._end), "")

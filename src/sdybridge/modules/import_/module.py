@@ -26,6 +26,7 @@ from sdybridge.modules.import_.meshes import convert_found, infer_meshes, known_
 from sdybridge.modules.import_.open_values import OpenValues
 from sdybridge.modules.import_.shard_map import import_shard_maps, mark_shard_maps
 from sdybridge.modules.import_.shardings import ShardingImport
+from sdybridge.modules.mlir.lexer import holds
 from sdybridge.modules.mixed_programs import warnings_of_import
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.splice import Origins, splice
@@ -153,10 +154,11 @@ def import_module(
     carried = computations = None
     steps: list[Origins] = []
     try:
-        if carriers and CARRIED.search(text) and SWITCH not in text:
+        may_be_carried = carriers and holds(text, "xla.sdy.")
+        if may_be_carried and CARRIED.search(text) and not holds(text, SWITCH):
             carried = import_carriers(source, known_meshes(source, (), mesh, mesh_name), target)
             steps, read = [Origins(carried.edits)], Source(carried.text, name)
-        if carriers and CALLED in read.text:
+        if may_be_carried and holds(read.text, CALLED):
             computations = import_computations(read, target)
             steps, read = [*steps, Origins(computations.edits)], Source(computations.text, name)
         marks = mark_shard_maps(read)

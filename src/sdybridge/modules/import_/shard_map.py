@@ -27,7 +27,7 @@ from sdybridge.modules.import_.computations import (
     target_of,
 )
 from sdybridge.modules.mlir.computations import outline_checker
-from sdybridge.modules.mlir.lexer import STRING, unescape
+from sdybridge.modules.mlir.lexer import STRING, holds, unescape
 from sdybridge.modules.mlir.meshes import find_meshes
 from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.sdy_operations import read_parameters
@@ -54,7 +54,7 @@ _MARKED = re.compile(rf", {re.escape(_MARK)} = {STRING}")
 def mark_shard_maps(source: Source) -> list[Edit]:
     """The edits that keep the HLO sharding of each change to local shapes while it is imported."""
     text = source.text
-    if TO_LOCAL not in text and TO_WHOLE not in text:
+    if not holds(text, TO_LOCAL) and not holds(text, TO_WHOLE):
         return []
     edits: list[Edit] = []
     try:

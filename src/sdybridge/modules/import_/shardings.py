@@ -12,12 +12,11 @@ from sdybridge.modules.export.control_flow import control_flow_dictionaries
 from sdybridge.modules.import_.found_shardings import Form, Found
 from sdybridge.modules.import_.seen import seen_by_scope
 from sdybridge.modules.import_.sharding_calls import outer_dictionary, sharding_call
-from sdybridge.modules.import_.text import ImportedText
+from sdybridge.modules.import_.text import ImportedLine, ImportedText
 from sdybridge.modules.mlir.annotated import Annotated, Dictionaries
 from sdybridge.modules.mlir.attributes import attribute_end
 from sdybridge.modules.mlir.contexts import (
     RESULT_LINE,
-    LongLines,
     PlainLines,
     is_nested,
     may_be_value,
@@ -26,11 +25,13 @@ from sdybridge.modules.mlir.contexts import (
 )
 from sdybridge.modules.mlir.dictionary import find_entry
 from sdybridge.modules.mlir.enclosing import Enclosing
-from sdybridge.modules.mlir.lexer import matching_bracket, parse_error
+from sdybridge.modules.mlir.key_lines import KeyLines
+from sdybridge.modules.mlir.lexer import holds, matching_bracket, parse_error
+from sdybridge.modules.mlir.long_lines import LongLines, Notation
 from sdybridge.modules.mlir.meshes import Meshes, find_meshes, find_scopes
 from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.signature import result_types, sharding_rank
-from sdybridge.modules.mlir.sites import HLO_ARGUMENT, HLO_NAME, SiteKind, code_end, near_brace, read_site
+from sdybridge.modules.mlir.sites import HLO_NAME, SiteKind, code_end, near_brace, read_site
 from sdybridge.modules.splice import removal
 from sdybridge.source import Source, Span
 
@@ -72,7 +73,7 @@ class ShardingImport:
         self.text = source.text
         self.operations: Counter[str] = Counter()
         self.removed = 0
-        self._has_shardy = "sdy." in source.text
+        self._has_shardy = holds(source.text, "sdy.")
         self._declared = find_meshes(source) if self._has_shardy else Meshes((), ())
         self.seen = seen_by_scope(source, target, self._declared)
         self._now = self.seen[0]
@@ -82,17 +83,17 @@ class ShardingImport:
         self._dictionaries = Dictionaries(source)
         self._enclosing = Enclosing(source.text)
         self._plain = PlainLines(source.text, code_end(source.text))
-        self._long_lines = LongLines(source.text, HLO_ARGUMENT)
+        self._long_lines = LongLines(source.text, Notation.HLO)
 
     @functools.cached_property
     def _has_two_kinds(self) -> bool:
         """Whether dictionaries may hold a Shardy sharding, too: then each gets a closer look."""
-        return self._has_shardy and "sdy.sharding" in self.text
+        return self._has_shardy and holds(self.text, "sdy.sharding")
 
     @functools.cached_property
     def _has_generic_calls(self) -> bool:
         """Whether `@Sharding` may be called in the generic form, where it looks like other operations."""
-        return '"Sharding"' in self.text
+        return holds(self.text, '"Sharding"')
 
     @functools.cached_property
     def _control_flow(self) -> frozenset[int]:
@@ -113,44 +114,28 @@ class ShardingImport:
         keys of shardings, and what follows one, up to the end of the line, is looked up.
         """
         text = self.text
-        parts = text[:end].split(_KEY)
-        has_others = text.count("mhlo.sharding", 0, end) >= len(parts)  # spelled in another way
+        lines = KeyLines(text, _KEY, "mhlo.sharding", end, progress)
         new, pieces, head = self._new, self._new.pieces, RESULT_LINE.match
-        done = 0  # an offset outside strings and comments before which everything is read
-        before = parts[0]
-        following = len(before)  # where the next key stands
-        report_at = _REPORT_EVERY if progress else end
-        for part in parts[1:]:
-            at, following = following, following + len(_KEY) + len(part)
-            line, before = before, part
-            if at < done:
-                continue
-            if at >= report_at and progress:
-                progress(at)
-                report_at = at + _REPORT_EVERY
+        for at, line, start, rest in lines:
+            done = lines.done
             if at >= new.border:
                 self._enter(at)
-            rest_end = part.find("\n")
-            if rest_end < 0:
-                rest_end = len(part)
-            location = part.find(" loc(", 0, rest_end)
-            rest = part[: rest_end if location < 0 else location]
             known = self._now.lines.get(rest)
-            is_next = not has_others or text.find("mhlo.sharding", done, at) < 0
-            if known and is_next and head(line, line.rfind("\n") + 1):
+            is_next = not lines.others or text.find("mhlo.sharding", done, at) < 0
+            if known and is_next and head(line, start):
                 found, length = known
                 found.count += 1
                 pieces += (text[new.end : at], found)
-                done = new.end = at + length
+                lines.done = new.end = at + length
                 new.module.is_needed = True
                 continue
-            done = self._scan(done, following, None)
+            lines.done = self._scan(done, at + len(_KEY) + len(rest), None)
             after = rest.find('"') + 1
             repeated = self._now.results.get((rest[after:], f'"{rest[:after]}'))
             if repeated and "mhlo.sharding" not in rest:
                 self._now.lines[rest] = repeated[0], len(_KEY) + after
-        if has_others:
-            self._scan(done, end, None)
+        if lines.others:
+            self._scan(lines.done, end, None)
 
     def _enter(self, at: int) -> None:
         """Go on in the module at `at`."""
@@ -195,29 +180,22 @@ class ShardingImport:
         opens = self._open_values.span
         if start < opens.end and at >= opens.start:
             return False
-        parts = self._long_lines.split(start, at)
-        if parts is None:
+        line = self._long_lines.split(start, at, len(self.text))
+        if line is None:
             return False
         text = self.text
-        line_end = text.find("\n", at)
-        types, values = parts[1::4], parts[3::4]
-        if text.count("mhlo.sharding", start, line_end) != len(values):
-            return False  # it has a key that `HLO_ARGUMENT` does not match
-        counts = Counter(zip(types, values, strict=True))
         try:
             known = {
                 (of_type, literal): self._now.values.get((of_type, literal))
                 or self._value(of_type[:-2], literal, text.index(literal, text.index(of_type, start)))
-                for of_type, literal in counts
+                for of_type, literal in line.counts
             }
         except SdyBridgeError:
             return False  # raised again where it stands
-        for argument, repeats in counts.items():
+        for argument, repeats in line.counts.items():
             known[argument].count += repeats
-        self._new.put(start, line_end)
-        new: list[str | Found] = [*parts]
-        new[3::4] = map(known.__getitem__, zip(types, values, strict=True))
-        self._new.pieces += new
+        self._new.put(start, line.end)
+        self._new.pieces.append(ImportedLine(line, known))
         return True
 
     def _repeat(self, start: int, end: int, literal: str, clear: int) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from sdybridge.modules.import_.found_shardings import Found
+    from sdybridge.modules.mlir.long_lines import LongLine
     from sdybridge.sdy import MeshAttr
 
 
@@ -34,6 +35,24 @@ class Declarations:
     new: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedLine:
+    """The rest of a line with many arguments.
+
+    Attributes:
+        line: What it was.
+        found: Its shardings.
+    """
+
+    line: LongLine
+    found: Mapping[tuple[str, str], Found]
+
+    @property
+    def new(self) -> str:
+        """Its new text, once every sharding has its own."""
+        return "".join(self.line.filled({argument: found.new for argument, found in self.found.items()}))
+
+
 class ImportedText:
     """The new text so far; everything is added in the order of the old one.
 
@@ -46,7 +65,7 @@ class ImportedText:
     def __init__(self, text: str) -> None:
         self.end = 0
         self.border = 0
-        self.pieces: list[str | Found | Declarations] = []
+        self.pieces: list[str | Found | Declarations | ImportedLine] = []
         self._text = text
         self._scopes = [
             Declarations(scope, i, opening(text, scope.start if i else -1))

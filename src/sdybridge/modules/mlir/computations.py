@@ -15,12 +15,14 @@ from sdybridge.modules.mlir.lexer import (
     SUFFIX_ID,
     TRIVIA,
     back_over_trivia,
+    holds,
     parse_error,
+    places,
     skip_trivia,
     unescape,
 )
 from sdybridge.modules.mlir.operations import OperationTree
-from sdybridge.modules.mlir.printed_computations import PrintedComputation, printed_computation
+from sdybridge.modules.mlir.printed_computations import PrintedComputation, PrintedComputations
 from sdybridge.modules.mlir.reader import parse_outline
 from sdybridge.modules.mlir.result_types import expand_type
 from sdybridge.modules.mlir.sdy_operations import read_parameters
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from sdybridge.target import Target
 
 MANUAL = "sdy.manual_computation"
+NAMES = (MANUAL, "sdy.named_computation")
+"""The operations with a body."""
 
 _VALUE = rf"%{SUFFIX_ID}(?:{TRIVIA}:{TRIVIA}\d++)?"
 _RESULTS = re.compile(rf"{_VALUE}(?:{TRIVIA},{TRIVIA}{_VALUE})*{TRIVIA}={TRIVIA}\Z")
@@ -52,7 +56,7 @@ _SYMBOL_NAME = re.compile(rf"{TRIVIA}<{TRIVIA}({STRING})")
 
 def has_computations(text: str) -> bool:
     """Whether a text may hold manual or named computations."""
-    return MANUAL in text or "sdy.named_computation" in text
+    return any(holds(text, name) for name in NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +98,12 @@ class Computation:
         self.name_start = site.start
         self.is_manual = site.name == MANUAL
         if repeats and printed:
-            self.start, self.end, self.body = printed.start, printed.end, printed.body
+            self.start, self.end, self.body = printed.start, printed.end, printed.span
             return
         self.start, self.end = self.operation.start, self.operation.end
         region = self.operation.regions[0]
         self.body = Span(region.start, region.end)
-        if printed and (printed.start, printed.end, printed.body) != (self.start, self.end, self.body):
+        if printed and (printed.start, printed.end, printed.span) != (self.start, self.end, self.body):
             self.printed = None
 
     @functools.cached_property
@@ -121,7 +125,7 @@ class Computation:
         """The type aliases of the text."""
         return self.checker.tree.aliases
 
-    @property
+    @functools.cached_property
     def shardings(self) -> tuple[TensorShardingAttr, ...]:
         """Those of the operands, then those of the results."""
         lists = [self.parameters.get(key) for key in ("in_shardings", "out_shardings")]
@@ -261,16 +265,26 @@ def find_computations(checker: Checker) -> Iterator[Computation]:
         ConversionError: They nest too deep.
     """
     text = checker.text
-    around: list[Computation] = []
-    known: dict[object, Computation] = {}
+    starts = sorted(start for name in NAMES for start in places(text, name))
     sites = [
         site
-        for site in find_sites(text, COMPUTATION_NAME)
+        for site in find_sites(text, COMPUTATION_NAME, starts=starts)
         if site.kind in (SiteKind.OPERATION, SiteKind.GENERIC_OPERATION)
     ]
-    _verify_depth(checker.source, sites)
-    for site in sites:
-        printed = printed_computation(text, site.start)
+    read = PrintedComputations(text).at
+    printed_ones = [read(site.start) for site in sites]
+    keys = {one.key: one for one in reversed(printed_ones) if one}
+    _verify_depth(
+        checker.source,
+        [
+            site
+            for site, one in zip(sites[_DEEPEST:], printed_ones[_DEEPEST:], strict=True)
+            if not one or keys[one.key] is one
+        ],
+    )
+    around: list[Computation] = []
+    known: dict[object, Computation] = {}
+    for site, printed in zip(sites, printed_ones, strict=True):
         while around and around[-1].end <= site.start:
             around.pop()
         outer = around[-1] if around else None
@@ -286,7 +300,7 @@ def _verify_depth(source: Source, sites: Sequence[Site]) -> None:
     """Raises where computations nest so deep that to look for the end of each would take long."""
     text, last, depth = source.text, 0, 0
     enclosing = Enclosing(text)
-    for site in sites[_DEEPEST:]:
+    for site in sites:
         depth += text.count("{", last, site.start) - text.count("}", last, site.start)
         last = site.start
         if depth > _DEEPEST and enclosing.depth(site.start) > _DEEPEST:

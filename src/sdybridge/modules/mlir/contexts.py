@@ -7,7 +7,6 @@ import re
 
 from sdybridge.modules.mlir.lexer import TRIVIA, back_over_trivia, items, matching_bracket, next_code
 
-_LONG_LINE = 4096  # characters from which on a line is first tried as a whole
 _LONGEST_TAIL = 2000  # characters behind a value that are looked at as its context
 _LISTS_OF_VALUES = ("arg_attrs", "res_attrs", 'arg_attrs"', 'res_attrs"')
 _LIST_OF_VALUES = re.compile(rf'(?:arg|res)_attrs"?{TRIVIA}={TRIVIA}\[')
@@ -52,41 +51,6 @@ class PlainLines:
             escape, slash, end = self._escape, self._slash, self._end
             self._special = special = min(escape if escape >= 0 else end, slash if slash >= 0 else end)
         return clear if special > at and not text.count('"', clear, at) & 1 else -1
-
-
-class LongLines:
-    """Splits lines with many arguments at their shardings; each line is tried once.
-
-    A function's signature is one line with thousands of shardings that differ in little. What is done per
-    argument then happens inside C loops over lists.
-    """
-
-    __slots__ = ("_pattern", "_text", "_tried")
-
-    def __init__(self, text: str, pattern: re.Pattern[str]) -> None:
-        self._text = text
-        self._pattern = pattern
-        self._tried = -1  # where the last line ends that was tried
-
-    def split(self, start: int, at: int) -> list[str] | None:
-        """The rest of the line of `at` from `start` on, split by the pattern; None if it needs a closer look.
-
-        It does if it is short, or has escapes, comments or strings between the arguments. The pattern has
-        three groups: a type, what follows it, and a sharding. So the items are text, type, what follows,
-        sharding, text, and so on.
-        """
-        text = self._text
-        if start < self._tried:
-            return None
-        line_end = text.find("\n", at)
-        self._tried = line_end
-        if line_end - at < _LONG_LINE:
-            return None
-        line = text[start:line_end]
-        if "\\" in line or "/" in line:
-            return None
-        parts = self._pattern.split(line)
-        return None if '"' in "".join(parts[::4]) else parts
 
 
 def type_before(text: str, brace: int, floor: int) -> str:

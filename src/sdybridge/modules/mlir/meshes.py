@@ -17,6 +17,7 @@ from sdybridge.modules.mlir.lexer import (
     matching_brackets,
     next_code,
     parse_error,
+    places,
     skip_trivia,
     string_end,
     symbol_end,
@@ -180,8 +181,7 @@ def find_scopes(text: str) -> tuple[Scope, ...]:
     """
     braces = []
     code = 0
-    at = text.find("module")
-    while at >= 0:
+    for at in places(text, "module"):
         start = at - len("builtin.") if text.endswith("builtin.", 0, at) else at
         start -= text.endswith('"', 0, start)
         found = _MODULE.match(text, start)
@@ -190,11 +190,10 @@ def find_scopes(text: str) -> tuple[Scope, ...]:
             brace = _body(text, found.end()) if code == start else -1
             if brace >= 0:
                 braces.append(brace)
-        at = text.find("module", at + 1)
     whole = Scope(0, len(text) + 1)
     if len(braces) == 1:  # almost always, and then the last brace of the text closes it
-        close = text.find("\n}", braces[0]) + 1
-        if close and text.find("}", close + 1, code_end(text)) < 0:
+        close = text.rfind("}", braces[0], code_end(text))
+        if text.startswith("\n", close - 1) and text.rfind("\n}", braces[0], close) < 0:
             return whole, Scope(braces[0], close + 1, 0)
     scopes = [whole]
     around = [0]

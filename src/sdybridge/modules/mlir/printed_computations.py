@@ -13,8 +13,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LONGEST = 1 << 17  # characters of a computation that is compared with others
+_MOST = 16  # bodies that a new one is compared with
 _VALUE = re.compile(r"(%[\w$.\-]++)")
 _TOKEN = re.compile(rf"%[\w$.\-]++|{SYMBOL}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintedBody:
+    """The body of a computation with its arguments.
+
+    Attributes:
+        text: From the arguments up to the types of the computation.
+        indent: The white space before the computation.
+        key: What two texts share that differ in the names of values only.
+        values: The names, each once, in the order of the text.
+    """
+
+    text: str
+    indent: str
+    key: object
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,36 +42,75 @@ class PrintedComputation:
     Attributes:
         start: Where its results start.
         end: Where its line ends.
-        body: Its region, with the braces.
-        key: What two texts share that differ in the names of values only.
-        values: The names, each once, in the order of the text.
+        span: Its region, with the braces.
+        body: Its body; the same object for the same text.
+        key: What two computations share that differ in the names of values only.
+        values: The names of the results and operands, each once, in the order of the text.
     """
 
     start: int
     end: int
-    body: Span
+    span: Span
+    body: PrintedBody
     key: object
     values: tuple[str, ...]
 
 
-def printed_computation(text: str, name: int) -> PrintedComputation | None:
-    """The computation whose name starts at `name`; None if it is not written over lines as MLIR does."""
-    line = text.rfind("\n", 0, name) + 1
-    head = text.find("\n", name)
-    if head < 0 or text[head - 1] != "{":
-        return None
-    start = line
-    while text[start] == " ":
-        start += 1
-    close = text.find(f"\n{text[line:start]}}} : ", head, name + _LONGEST)
-    end = text.find("\n", close + 1)
-    if close < 0 or not 0 < end < name + _LONGEST:
-        return None
-    parts = _VALUE.split(text[start:end])
+class PrintedComputations:
+    """Reads the computations of a text that are written over lines as MLIR does.
+
+    MLIR numbers the values of sibling regions alike, so most bodies repeat an earlier one word by word.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._bodies: list[PrintedBody] = []  # newest first
+
+    def at(self, name: int) -> PrintedComputation | None:
+        """The computation whose name starts at `name`; None if it is written in another way."""
+        text = self._text
+        line = text.rfind("\n", 0, name) + 1
+        head = text.find("\n", name)
+        if head < 0 or text[head - 1] != "{":
+            return None
+        start = line
+        while text[start] == " ":
+            start += 1
+        arguments = text.rfind(" (%", name, head)
+        arguments = head - 1 if arguments < 0 else arguments
+        body = self._body(arguments, head, text[line:start])
+        if body is None:
+            return None
+        close = arguments + len(body.text)
+        end = text.find("\n", close)
+        if not 0 < end < name + _LONGEST:
+            return None
+        values, key = _names(f"{text[start:arguments]}\n{text[close:end]}")
+        span = Span(head - 1, close - len(" : "))
+        return PrintedComputation(start, end, span, body, (key, body.key), values)
+
+    def _body(self, start: int, head: int, indent: str) -> PrintedBody | None:
+        """The body whose arguments start at `start`, and whose first line starts at `head`."""
+        text = self._text
+        for body in self._bodies:
+            if body.indent == indent and text.startswith(body.text, start):
+                return body
+        close = text.find(f"\n{indent}}} : ", head, head + _LONGEST)
+        if close < 0:
+            return None
+        inside = text[start : close + len(indent) + len("\n} : ")]
+        values, key = _names(inside)
+        body = PrintedBody(inside, indent, key, values)
+        self._bodies = [body, *self._bodies[: _MOST - 1]]
+        return body
+
+
+def _names(text: str) -> tuple[tuple[str, ...], object]:
+    """The names of values in a text, each once; and the text without them."""
+    parts = _VALUE.split(text)
     numbers: dict[str, int] = {}
     pattern = tuple([numbers.setdefault(value, len(numbers)) for value in parts[1::2]])
-    body = Span(head - 1, close + start - line + 2)
-    return PrintedComputation(start, end, body, (tuple(parts[::2]), pattern), tuple(numbers))
+    return tuple(numbers), (tuple(parts[::2]), pattern)
 
 
 class Template:

@@ -6,7 +6,7 @@ import bisect
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdybridge.modules.mlir.lexer import STRING, SUFFIX_ID, code_until
+from sdybridge.modules.mlir.lexer import STRING, SUFFIX_ID, code_until, places
 from sdybridge.modules.mlir.regions import Regions
 from sdybridge.modules.splice import splice
 
@@ -66,7 +66,7 @@ def rename_edits(text: str, renamed: Sequence[Renamed]) -> list[Edit]:
 def _ends_of_groups(text: str, renamed: Sequence[Renamed]) -> list[int]:
     """Up to where each of several values under one name is known: where the name is defined anew."""
     defined: dict[str, list[int]] = {}
-    for hit in _GROUP.finditer(text):
+    for hit in _GROUP.finditer(text, min(one.start for one in renamed)):
         start = text.rfind("%", max(0, hit.start() - _LONGEST_NAME), hit.start())
         if start >= 0:
             defined.setdefault(text[start : hit.start()].rstrip(), []).append(start)
@@ -92,19 +92,20 @@ class _Renaming:
         spans = self.by_name.get((name, number))
         if not spans:
             return None
-        i = bisect.bisect_right(spans, at, key=lambda span: span[0]) - 1
-        return spans[i][2] if i >= 0 and at < spans[i][1] else None
+        i = bisect.bisect_right(spans, at, key=lambda span: span[0]) - 1 if len(spans) > 1 else 0
+        return spans[i][2] if i >= 0 and spans[i][0] <= at < spans[i][1] else None
 
     def of_groups(self) -> list[Edit]:
         """The edits where all values are among several under one name: their uses have a number sign."""
         text = self.text
         edits = []
-        for hit in _NUMBER.finditer(text):
-            end = hit.start()
-            start = text.rfind("%", max(0, end - _LONGEST_NAME), end)
-            new = self.now(text[start:end], int(hit[1][:9]), end) if start >= 0 else None
-            if new and code_until(text, text.rfind("\n", 0, start) + 1, start) == start:
-                edits.append((start, hit.end(), new))
+        for end in places(text, "#", min(spans[0][0] for spans in self.by_name.values())):
+            number = _NUMBER.match(text, end)
+            start = text.rfind("%", max(0, end - _LONGEST_NAME), end) if number else -1
+            if number and start >= 0:
+                new = self.now(text[start:end], int(number[1][:9]), end)
+                if new and _is_code(text, start):
+                    edits.append((start, number.end(), new))
         return edits
 
     def of_all(self) -> list[Edit]:
@@ -114,3 +115,10 @@ class _Renaming:
             if new:
                 edits.append((*hit.span(), new))
         return edits
+
+
+def _is_code(text: str, at: int) -> bool:
+    """Whether the offset stands in no string and no comment."""
+    line = text.rfind("\n", 0, at) + 1
+    is_plain = text.find('"', line, at) < 0 and text.find("/", line, at) < 0
+    return is_plain or code_until(text, line, at) == at

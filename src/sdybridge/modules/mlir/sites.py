@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdybridge.modules.mlir.lexer import STRING, code_until, skip_trivia, string_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class SiteKind(enum.Enum):
@@ -61,12 +61,6 @@ NAME = re.compile(
 )
 """Pattern of a Shardy name, and behind it what the printer most often writes there."""
 
-ARGUMENT = re.compile(
-    r'(?P<type>tensor<[^<>\n"]*+> \{)(?P<before>(?:[\w.]++ = (?:"[^"\\\n]*+"|[\w.: \-]++), )*+)'
-    rf"sdy\.sharding = (?P<value>#sdy\.sharding{SHARDING_BODY})"
-)
-"""Pattern of a tensor type with the brace of its dictionary, what else is in that, and a sharding."""
-
 RULE_ENTRY = re.compile(rf", sdy\.sharding_rule = {_RULE}")
 """Pattern of the entry that often follows a list of shardings in the output of Shardy's passes."""
 
@@ -86,13 +80,6 @@ HLO_NAME = re.compile(
 )
 """Pattern of the key of HLO shardings, and behind it the string that the printer most often writes there."""
 
-HLO_ARGUMENT = re.compile(
-    r'(?P<type>tensor<[^<>\n"]*+> \{)'
-    r'(?P<before>(?:(?!mhlo\.sharding )[\w.]++ = (?:"[^"\\\n]*+"|[\w.: \-]++), )*+)'
-    r'mhlo\.sharding = (?P<value>"[^"\\\n]*+")'
-)
-"""As `ARGUMENT`, with an HLO sharding."""
-
 _KEY_PREFIXES = ("sdy.", "xla.sdy.", "mhlo.")
 _BEFORE_NAME = frozenset(" \t\r\n{}()[]<>,=")
 # Code has no backslash outside of strings, so text that starts inside a string never matches by mistake.
@@ -101,13 +88,16 @@ _GROUP = rf"\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}|<{_FLAT}(?:\[{_FLAT}\]{_FLAT})
 _BALANCED = re.compile(rf'(?:[^"/\\()\[\]{{}}<>]++|{STRING}|{_GROUP})*+')
 
 
-def find_sites(text: str, pattern: re.Pattern[str] = NAME, end: int = -1) -> Iterator[Site]:
+def find_sites(
+    text: str, pattern: re.Pattern[str] = NAME, end: int = -1, starts: Iterable[int] | None = None
+) -> Iterator[Site]:
     """Every Shardy name in `text` that is code, in order.
 
     Args:
         text: A whole MLIR text.
         pattern: What to look for: `NAME`, `MESH_NAME` or `HLO_NAME`.
         end: Where to stop; negative for the end of the code.
+        starts: Where the pattern may match, in order, if that is known.
 
     Raises:
         ParseError: A string that holds such a name does not end on its line.
@@ -116,9 +106,13 @@ def find_sites(text: str, pattern: re.Pattern[str] = NAME, end: int = -1) -> Ite
         >>> [site.name for site in find_sites('%0 = sdy.reshard %a <@m, [{}]> {b = "sdy.c"}')]
         ['sdy.reshard']
     """
+    end = code_end(text) if end < 0 else end
+    hits: Iterable[re.Match[str] | None] = pattern.finditer(text, 0, end)
+    if starts is not None:
+        hits = (pattern.match(text, start, end) for start in starts)
     code = 0
-    for hit in pattern.finditer(text, 0, code_end(text) if end < 0 else end):
-        if hit.start() >= code:
+    for hit in hits:
+        if hit and hit.start() >= code:
             site, code = read_site(text, hit, code)
             if site:
                 yield site

@@ -10,7 +10,7 @@ from tests.differential.random_computations import random_computations
 from sdybridge.errors import ConversionError, SdyBridgeError
 from sdybridge.modules import ExportResult, export_module, import_module
 from sdybridge.modules.export import missing_shardings
-from sdybridge.modules.mlir import computations
+from sdybridge.modules.mlir.printed_computations import PrintedComputations
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'
 TYPE, LOCAL = "tensor<8xf32>", "tensor<4xf32>"
@@ -39,7 +39,7 @@ def program(layers: list[str]) -> str:
 def one_by_one(text: str, monkeypatch: pytest.MonkeyPatch) -> ExportResult:
     """The export that takes no computation for a repetition, and reads each line as an operation."""
     with monkeypatch.context() as patch:
-        patch.setattr(computations, "printed_computation", lambda *_: None)
+        patch.setattr(PrintedComputations, "at", lambda *_: None)
         patch.setattr(missing_shardings, "add_to_lines", lambda *_: None)
         return export_module(text)
 

@@ -10,10 +10,10 @@ from sdybridge.modules.export.control_flow import control_flow_dictionaries
 from sdybridge.modules.import_.mesh_declarations import opening
 from sdybridge.modules.import_.sharding_calls import sharding_call
 from sdybridge.modules.mlir.annotated import Annotated, Dictionaries
-from sdybridge.modules.mlir.contexts import LongLines, PlainLines, may_be_value, rest_of_line, type_before
+from sdybridge.modules.mlir.contexts import PlainLines, may_be_value, rest_of_line, type_before
 from sdybridge.modules.mlir.hlo_attribute import element_span, parse_hlo_attribute
+from sdybridge.modules.mlir.long_lines import LongLines, Notation
 from sdybridge.modules.mlir.meshes import find_scopes
-from sdybridge.modules.mlir.sites import HLO_ARGUMENT
 from sdybridge.source import Source
 
 T, U = "tensor<8xf32>", "tensor<i1>"
@@ -226,21 +226,28 @@ def test_plain_lines() -> None:
 def test_long_lines() -> None:
     one = f'%a: {T} {{mhlo.sharding = "{{manual}}"}}, '
     line = f"func.func @f({one * 100}%b: i32) {{"
-    parts = LongLines(f"x\n{line}\n", HLO_ARGUMENT).split(2, 30)
-    assert parts is not None
-    assert "".join(parts) == line.replace("mhlo.sharding = ", "")
-    assert set(parts[1::4]) == {f"{T} {{"}
-    assert set(parts[3::4]) == {'"{manual}"'}
-    lines = LongLines(f"{line}\n", HLO_ARGUMENT)
-    assert lines.split(0, 30) is not None
-    assert lines.split(50, 80) is None  # tried before
+    found = LongLines(f"x\n{line}\n", Notation.HLO).split(2, 30, 10_000)
+    assert found is not None
+    argument = (f"{T} {{", '"{manual}"')
+    assert found.counts == {argument: 100}
+    assert "".join(found.filled({argument: "c"})) == line.replace('mhlo.sharding = "{manual}"', "c")
+    lines = LongLines(f"{line}\n", Notation.HLO)
+    assert lines.split(0, 30, 10_000) is not None
+    assert lines.split(50, 80, 10_000) is None  # tried before
+
+
+def test_long_lines_with_a_sharding_of_another_kind() -> None:
+    one = f'%a: {T} {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}]>}}, '
+    for other in ('{sdy.sharding = #sdy.sharding<@m, [{"x>y"}]>}', "{sdy.sharding = #s}", "{xla.sdy.a = 1}"):
+        line = f"func.func @f({one * 100}%b: {T} {other}) {{\n"
+        assert LongLines(line, Notation.SDY).split(0, 30, 10_000) is None
 
 
 @pytest.mark.parametrize("obstacle", [' "s"', " // c", r' loc("\22")', ' loc("a/b")'])
 def test_long_lines_with_obstacles(obstacle: str) -> None:
     one = f'%a: {T} {{mhlo.sharding = "{{manual}}"}}, '
     line = f"func.func @f({one * 100}%b: i32{obstacle}) {{\n"
-    assert LongLines(line, HLO_ARGUMENT).split(0, 30) is None
+    assert LongLines(line, Notation.HLO).split(0, 30, 10_000) is None
 
 
 @pytest.mark.parametrize(
