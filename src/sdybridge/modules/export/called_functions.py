@@ -54,25 +54,28 @@ class CalledFunction:
     names: dict[ManualScope | None, str] = field(default_factory=dict)
 
 
-def find_called_functions(text: str, computations: Sequence[Computation]) -> dict[str, CalledFunction]:
+def find_called_functions(
+    text: str, computations: Sequence[Computation], spans: Sequence[tuple[int, int]]
+) -> dict[str, CalledFunction]:
     """The functions that are reached from inside a manual computation, by their symbol.
 
     Args:
         text: The program.
         computations: All its computations, outer ones first.
+        spans: The text but for what is repeated in it.
 
     Raises:
         ParseError: Brackets of such a function do not pair up.
     """
     if not any(_CALL.search(text, c.body.start, c.body.end) for c in computations if not c.outer):
         return {}
-    functions = [*_functions(text)]
+    functions = [*_functions(text, spans)]
     starts = [function.start for function in functions]
     by_symbol = {function.symbol: function for function in reversed(functions)}
     calls: dict[str, list[tuple[str, Computation | None]]] = {}
     called = set()
     inside = _Innermost(computations)
-    for at, symbol in _calls(text, 0, len(text)):
+    for at, symbol in _calls(text, spans):
         i = bisect.bisect_right(starts, at) - 1
         if i >= 0 and symbol in by_symbol:
             calls.setdefault(functions[i].symbol, []).append((symbol, inside.at(at)))
@@ -102,7 +105,7 @@ def rename_calls(text: str, functions: dict[str, CalledFunction], scope: ManualS
     """`text`, in which `scope` is manual, with each call of a copied function as one of the right copy."""
     pieces: list[str] = []
     last = 0
-    for at, symbol in _calls(text, 0, len(text)):
+    for at, symbol in _calls(text, [(0, len(text))]):
         name = functions[symbol].names.get(scope, symbol) if symbol in functions else symbol
         if name != symbol:
             pieces += (text[last:at], name)
@@ -137,11 +140,11 @@ def _compose(scope: ManualScope | None, computation: Computation | None) -> Manu
     return scope
 
 
-def _calls(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+def _calls(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, str]]:
     """Each call of a symbol, outside strings and comments: where that stands, and the symbol."""
-    code = start
-    for at in places(text, "call", start, end):
-        hit = _CALL.match(text, at, end)
+    code = 0
+    for at in places(text, "call", spans):
+        hit = _CALL.match(text, at)
         if not hit or at < code or text[at - 1 : at] not in _BEFORE_CALL:
             continue
         if text[at - 1 : at] == "." and not text.endswith("func.", 0, at):
@@ -151,9 +154,9 @@ def _calls(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
             yield hit.start(1), hit[1]
 
 
-def _functions(text: str) -> Iterator[CalledFunction]:
+def _functions(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[CalledFunction]:
     code = 0
-    for at in places(text, "func.func"):
+    for at in places(text, "func.func", spans):
         hit = _FUNCTION.match(text, at)
         if hit and hit.start() >= code:
             code = next_code(text, code, hit.start())

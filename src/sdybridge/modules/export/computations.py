@@ -6,6 +6,7 @@ computation, so nesting depth costs no recursion.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections import defaultdict
@@ -17,7 +18,12 @@ from sdybridge.modules.export.called_functions import CalledFunction, find_calle
 from sdybridge.modules.export.manual_calls import BODY_NAME, call_of
 from sdybridge.modules.export.missing_shardings import add_shardings
 from sdybridge.modules.export.new_symbols import NewSymbols
-from sdybridge.modules.mlir.computations import Computation, find_computations, has_computations
+from sdybridge.modules.mlir.computations import (
+    Computation,
+    distinct_spans,
+    find_computations,
+    has_computations,
+)
 from sdybridge.modules.mlir.lexer import holds, parse_error
 from sdybridge.modules.mlir.meshes import find_scopes
 from sdybridge.modules.mlir.printed_computations import Template
@@ -63,14 +69,15 @@ class Frame:
     before: Tally | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class _Templates:
     """What became of a computation, to be repeated with other names.
 
     Attributes:
         call: What takes its place.
-        function: The function that its body became.
-        same: The same for a computation with the same body.
+        text: The function that its body became.
+        names: The numbers of the names in it.
+        same: The function of a computation with the same body.
         body: The body.
         renamed: The values that others replace: the number of its name, the number under it, the number of
             the other's name, and what follows that.
@@ -81,7 +88,8 @@ class _Templates:
     """
 
     call: Template
-    function: Template
+    text: str
+    names: Mapping[str, int]
     same: Template
     body: PrintedBody
     renamed: list[tuple[int, int, int, str]]
@@ -89,6 +97,11 @@ class _Templates:
     stem: str
     tally: Tally
     repeats: int = 0
+
+    @functools.cached_property
+    def function(self) -> Template:
+        """The function of a computation whose body has other names."""
+        return Template(self.text, self.names)
 
 
 class ComputationExport:
@@ -98,11 +111,12 @@ class ComputationExport:
         self.export = export
         text = export.text
         computations = [*find_computations(export.checker)]
-        self.called = find_called_functions(text, computations)
+        self.spans = distinct_spans(text, computations)
+        self.called = find_called_functions(text, computations, self.spans)
         self._by_name = {c.name_start: c for c in computations}
         self._templates: dict[object, _Templates] = {}
         self._frames: list[Frame] = []
-        self._scopes = find_scopes(text)
+        self._scopes = find_scopes(text, self.spans)
         self._functions: dict[int, list[str]] = defaultdict(list)  # by the number of the module
         self.symbols = NewSymbols(text)
         functions = sorted(self.called.values(), key=lambda f: f.start)
@@ -285,7 +299,8 @@ class ComputationExport:
         inside = {**{value: number for number, value in enumerate(body.values, len(values))}, **made}
         self._templates[self._key(computation)] = _Templates(
             Template(call, outside),
-            Template(functions[-1], inside),
+            functions[-1],
+            inside,
             Template(functions[-1], made),
             body,
             [(outside[name], k, *_numbered(new, outside)) for name, k, new in renamed],

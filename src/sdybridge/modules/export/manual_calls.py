@@ -25,9 +25,10 @@ BODY_NAME = "xla.sdy.inlinable_manual_computation_body"
 _TOKEN = re.compile(rf"(%{SUFFIX_ID})|{STRING}|//[^\n]*+")
 _NAMES = rf"%{SUFFIX_ID}(?:{TRIVIA}:{TRIVIA}\d++)?"
 _DEFINED = re.compile(
-    rf"(%{SUFFIX_ID})(?=(?:{TRIVIA}:{TRIVIA}\d++)?(?:{TRIVIA},{TRIVIA}{_NAMES})*+{TRIVIA}=(?!=))"
-    rf"|(?<=[(,\s])(%{SUFFIX_ID}):(?= ?[\w!(])"
+    rf"%(?:({SUFFIX_ID})(?=(?:{TRIVIA}:{TRIVIA}\d++)?(?:{TRIVIA},{TRIVIA}{_NAMES})*+{TRIVIA}=(?!=))"
+    rf"|(?<=[(,\s]%)({SUFFIX_ID}):(?= ?[\w!(]))"
 )
+"""Pattern of a value where it is defined, or of an argument."""
 
 Names = list[tuple[str, int, str]]
 """Values that others replace: a name, a number under it or -1, and what takes its place."""
@@ -221,7 +222,7 @@ def verify_captures(computation: Computation, body: str) -> None:
 def _captured(computation: Computation, body: str) -> set[str]:
     """The values that a body uses and does not define."""
     used = {hit[1] for hit in _TOKEN.finditer(body) if hit[1]} - {*computation.argument_names}
-    printed = used - {name or argument for name, argument in _DEFINED.findall(body)}
+    printed = used - {f"%{name or argument}" for name, argument in _DEFINED.findall(body)}
     if not printed:
         return printed
     defined: set[str | None] = set()  # what is spaced in another way needs a closer look

@@ -200,11 +200,12 @@ def _exported(
     except ParseError as error:
         raise _located(error, source) from None
     added = export.added
+    distinct = export.distinct_text
     try:
-        if add_missing and may_have_control_flow(source.text):
+        if add_missing and may_have_control_flow(distinct):
             new, more = add_missing_shardings(new, target)
             added += more
-        if may_have_special_calls(source.text):
+        if may_have_special_calls(distinct):
             new = export_custom_calls(new, retuple=retuple)
     except (ParseError, ConversionError) as error:
         raise _placed(error, source) from None

@@ -150,6 +150,13 @@ class ShardingExport(Conversions):
             return frozenset()
         return frozenset(map(symbol_name, _REPLICA_GROUP_MESH.findall(self.text)))
 
+    @property
+    def distinct_text(self) -> str:
+        """The text, maybe without what it repeats word by word."""
+        if not self.computations:
+            return self.text
+        return "".join([self.text[start:end] for start, end in self.computations.spans])
+
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
         at, end = 0, code_end(self.text)

@@ -34,7 +34,7 @@ from sdybridge.modules.verify.context import AlreadyReportedError, Context, Modu
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sdybridge.modules.mlir.operations import Operation
     from sdybridge.modules.mlir.sdy_operations import Parameter
@@ -265,7 +265,7 @@ def find_computations(checker: Checker) -> Iterator[Computation]:
         ConversionError: They nest too deep.
     """
     text = checker.text
-    starts = sorted(start for name in NAMES for start in places(text, name))
+    starts = sorted(start for name in NAMES for start in places(text, name, [(0, len(text))]))
     sites = [
         site
         for site in find_sites(text, COMPUTATION_NAME, starts=starts)
@@ -273,15 +273,10 @@ def find_computations(checker: Checker) -> Iterator[Computation]:
     ]
     read = PrintedComputations(text).at
     printed_ones = [read(site.start) for site in sites]
-    keys = {one.key: one for one in reversed(printed_ones) if one}
-    _verify_depth(
-        checker.source,
-        [
-            site
-            for site, one in zip(sites[_DEEPEST:], printed_ones[_DEEPEST:], strict=True)
-            if not one or keys[one.key] is one
-        ],
-    )
+    firsts: dict[object, Site] = {}
+    for site, printed in zip(sites, printed_ones, strict=True):
+        firsts.setdefault(printed.key if printed else site, site)
+    _verify_depth(checker.source, [*firsts.values()][_DEEPEST:])
     around: list[Computation] = []
     known: dict[object, Computation] = {}
     for site, printed in zip(sites, printed_ones, strict=True):
@@ -294,6 +289,19 @@ def find_computations(checker: Checker) -> Iterator[Computation]:
             known[found.printed.key] = found
         around.append(found)
         yield found
+
+
+def distinct_spans(text: str, computations: Iterable[Computation]) -> list[tuple[int, int]]:
+    """The text without the bodies that repeat an earlier one word by word."""
+    spans = []
+    last = 0
+    for one in computations:
+        body = one.printed.body if one.printed else None
+        first = one.repeats.printed if one.repeats else None
+        if body and first and body is first.body and one.body.start >= last and "module" not in body.text:
+            spans.append((last, one.body.start + 1))
+            last = one.body.end - 1
+    return [*spans, (last, len(text))]
 
 
 def _verify_depth(source: Source, sites: Sequence[Site]) -> None:

@@ -16,7 +16,8 @@ class KeyLines:
     r"""Cuts a text at a key and gives for each: where it is, and what stands on its line.
 
     Each comes as `(at, before, start, rest)`: `before[start:]` is the line up to the key, `rest` is what
-    follows that on the line, up to a location. Who reads it moves `done`; what lies before that is passed over.
+    follows that on the line, up to a location. Who reads them moves `done`; what lies before it is passed
+    over.
 
     Args:
         text: The text.

@@ -15,7 +15,7 @@ from sdybridge.errors import ParseError
 from sdybridge.source import Source, Span, utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 STRING = r'"(?:[^"\\\n]++|\\[^\n])*+"'
 """Pattern of a string literal: never over a line end, any escape."""
@@ -66,18 +66,19 @@ def holds(text: str, part: str) -> bool:
     return text.rfind(part) >= 0
 
 
-def places(text: str, part: str, start: int = 0, end: int | None = None) -> list[int]:
-    """Where `text[start:end]`, which is long, has a part that is rare.
+def places(text: str, part: str, spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Where a long text has a part that is rare, in these spans of it, which are in order.
 
-    >>> places("a b a b", "b")
+    >>> places("a b a b", "b", [(0, 2), (2, 7)])
     [2, 6]
     """
     found = []
-    at = text.rfind(part, start, end)
-    while at >= 0:
-        found.append(at)
-        at = text.rfind(part, start, at)
-    found.reverse()
+    for start, end in spans:
+        here = []
+        at = end
+        while (at := text.rfind(part, start, at)) >= 0:
+            here.append(at)
+        found += reversed(here)
     return found
 
 

@@ -34,7 +34,9 @@ _KEYS = {Notation.SDY: r"sdy\.sharding", Notation.HLO: r"mhlo\.sharding"}
 
 _PATTERNS = {
     notation: re.compile(
-        rf'(tensor<[^>]*+> \{{)((?:(?!{key} )[\w.]++ = (?:"[^"]*+"|[\w.: \-]++), )*+){key} = ({_VALUES[notation]})'
+        r"(tensor<[^>]*+> \{)"
+        rf'((?:(?!{key} )[\w.]++ = (?:"[^"]*+"|[\w.: \-]++), )*+)'
+        rf"{key} = ({_VALUES[notation]})"
     )
     for notation, key in _KEYS.items()
 }

@@ -30,7 +30,7 @@ from sdybridge.sdy import MeshAttr, parse_prefix
 from sdybridge.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sdybridge.modules.mlir.operations import Operation
     from sdybridge.source import Source
@@ -173,15 +173,20 @@ def _read_generic(source: Source, start: int, end: int, aliases: Aliases) -> Mes
     return MeshOperation(name, mesh, Span(start, matching_bracket(text, results_of_generic(text, at))))
 
 
-def find_scopes(text: str) -> tuple[Scope, ...]:
+def find_scopes(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Scope, ...]:
     """The whole text, and the body of every module operation in it, in the order of the text.
+
+    Args:
+        text: The program.
+        spans: Where modules may start and end, if that is known.
 
     >>> [(scope.start, scope.end) for scope in find_scopes("module @m { module { } }")]
     [(0, 25), (10, 24), (19, 22)]
     """
     braces = []
     code = 0
-    for at in places(text, "module"):
+    spans = spans or [(0, len(text))]
+    for at in places(text, "module", spans):
         start = at - len("builtin.") if text.endswith("builtin.", 0, at) else at
         start -= text.endswith('"', 0, start)
         found = _MODULE.match(text, start)
@@ -193,7 +198,8 @@ def find_scopes(text: str) -> tuple[Scope, ...]:
     whole = Scope(0, len(text) + 1)
     if len(braces) == 1:  # almost always, and then the last brace of the text closes it
         close = text.rfind("}", braces[0], code_end(text))
-        if text.startswith("\n", close - 1) and text.rfind("\n}", braces[0], close) < 0:
+        lines = [(max(start, braces[0]), min(end, close)) for start, end in spans if end > braces[0]]
+        if text.startswith("\n", close - 1) and all(text.rfind("\n}", *line) < 0 for line in lines):
             return whole, Scope(braces[0], close + 1, 0)
     scopes = [whole]
     around = [0]

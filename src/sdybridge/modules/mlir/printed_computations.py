@@ -25,13 +25,13 @@ class PrintedBody:
     Attributes:
         text: From the arguments up to the types of the computation.
         indent: The white space before the computation.
-        key: What two texts share that differ in the names of values only.
+        number: The same for texts that differ in the names of values only.
         values: The names, each once, in the order of the text.
     """
 
     text: str
     indent: str
-    key: object
+    number: int
     values: tuple[str, ...]
 
 
@@ -65,6 +65,7 @@ class PrintedComputations:
     def __init__(self, text: str) -> None:
         self._text = text
         self._bodies: list[PrintedBody] = []  # newest first
+        self._numbers: dict[object, int] = {}
 
     def at(self, name: int) -> PrintedComputation | None:
         """The computation whose name starts at `name`; None if it is written in another way."""
@@ -87,7 +88,7 @@ class PrintedComputations:
             return None
         values, key = _names(f"{text[start:arguments]}\n{text[close:end]}")
         span = Span(head - 1, close - len(" : "))
-        return PrintedComputation(start, end, span, body, (key, body.key), values)
+        return PrintedComputation(start, end, span, body, (key, body.number), values)
 
     def _body(self, start: int, head: int, indent: str) -> PrintedBody | None:
         """The body whose arguments start at `start`, and whose first line starts at `head`."""
@@ -100,7 +101,7 @@ class PrintedComputations:
             return None
         inside = text[start : close + len(indent) + len("\n} : ")]
         values, key = _names(inside)
-        body = PrintedBody(inside, indent, key, values)
+        body = PrintedBody(inside, indent, self._numbers.setdefault(key, len(self._numbers)), values)
         self._bodies = [body, *self._bodies[: _MOST - 1]]
         return body
 

@@ -97,13 +97,14 @@ class _Renaming:
 
     def of_groups(self) -> list[Edit]:
         """The edits where all values are among several under one name: their uses have a number sign."""
-        text = self.text
-        edits = []
-        for end in places(text, "#", min(spans[0][0] for spans in self.by_name.values())):
-            number = _NUMBER.match(text, end)
+        text, match, known = self.text, _NUMBER.match, self.by_name
+        edits: list[Edit] = []
+        first = min(spans[0][0] for spans in known.values())
+        for end in places(text, "#", [(first, len(text))]):
+            number = match(text, end)
             start = text.rfind("%", max(0, end - _LONGEST_NAME), end) if number else -1
-            if number and start >= 0:
-                new = self.now(text[start:end], int(number[1][:9]), end)
+            if number and start >= 0 and (value := (text[start:end], int(number[1][:9]))) in known:
+                new = self.now(*value, end)
                 if new and _is_code(text, start):
                     edits.append((start, number.end(), new))
         return edits
