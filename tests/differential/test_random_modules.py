@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import re
 
 import pytest
 from tests.differential.comparison import expect_same_module
@@ -21,9 +20,6 @@ MODULES = 200
 MODULES_THROUGH_HLO = 100
 MODULES_THROUGH_PIPELINE = 40
 MODULES_WITH_COMPUTATIONS = 100
-
-MANUAL_COMPUTATION = re.compile(r'sdy\.manual_computation"?\(')
-"""One in the pretty or the generic form: XLA prints a module that does not verify in the latter."""
 
 FEATURES = (
     "mesh<[", "device_ids", '@"odd mesh"', "@maximal_mesh, []", "#alias0", '// unbalanced "', ":(1)", "?}",
@@ -75,7 +71,7 @@ def test_same_pipeline(first_seed: int | None, fresh_seed: int) -> None:
     seeds = seeds_from(first_seed, fresh_seed, MODULES_THROUGH_PIPELINE)
     compared = 0
     for seed, pair in zip(seeds, pipeline.export_modules([random_module(s) for s in seeds]), strict=True):
-        if isinstance(pair, pipeline.ExportedModule):  # propagation aborts on some modules
+        if isinstance(pair, pipeline.ExportedModule) and pair.is_valid:  # propagation aborts on some modules
             ours = export(pair.sdy_text, seed)
             expect_same_module(ours, pair.mhlo_text, what=f"pipeline of module of seed {seed}")
             compared += 1
@@ -87,7 +83,7 @@ def expect_back(exported: str, original: str, seed: int) -> None:
     meshes = {"mesh": export_module(original).meshes["mesh"]}
     back = import_module(exported, mesh=meshes)
     assert not back.kept, f"computations of seed {seed}"
-    count = len(MANUAL_COMPUTATION.findall(original))
+    count = original.count("sdy.manual_computation(")
     assert back.operations.get("sdy.manual_computation", 0) == count, f"computations of seed {seed}"
     expect_same_module(
         export(back.text, seed), exported, what=f"there and back of computations of seed {seed}"
@@ -140,7 +136,7 @@ def test_same_pipeline_of_computations(first_seed: int | None, fresh_seed: int) 
     texts = [random_computations(seed) for seed in seeds]
     compared = 0
     for seed, pair in zip(seeds, pipeline.export_modules(texts), strict=True):
-        if isinstance(pair, pipeline.ExportedModule):
+        if isinstance(pair, pipeline.ExportedModule) and pair.is_valid:
             ours = export(pair.sdy_text, seed)
             expect_same_module(ours, pair.mhlo_text, what=f"pipeline of computations of seed {seed}")
             expect_back(ours, pair.sdy_text, seed)

@@ -74,7 +74,7 @@ def find_called_functions(
     by_symbol = {function.symbol: function for function in reversed(functions)}
     calls: dict[str, list[tuple[str, Computation | None]]] = {}
     called = set()
-    inside = _Innermost(computations)
+    inside = Innermost(computations)
     for at, symbol in _calls(text, spans):
         i = bisect.bisect_right(starts, at) - 1
         if i >= 0 and symbol in by_symbol:
@@ -113,7 +113,7 @@ def rename_calls(text: str, functions: dict[str, CalledFunction], scope: ManualS
     return "".join([*pieces, text[last:]]) if pieces else text
 
 
-class _Innermost:
+class Innermost:
     """Answers which computation is the innermost around an offset, for offsets that only grow."""
 
     def __init__(self, computations: Sequence[Computation]) -> None:

@@ -18,6 +18,7 @@ from sdybridge.modules.export.called_functions import CalledFunction, find_calle
 from sdybridge.modules.export.manual_calls import BODY_NAME, call_of
 from sdybridge.modules.export.missing_shardings import add_shardings
 from sdybridge.modules.export.new_symbols import NewSymbols
+from sdybridge.modules.export.renamed_results import ResultGroups
 from sdybridge.modules.mlir.computations import (
     Computation,
     distinct_spans,
@@ -110,7 +111,7 @@ class ComputationExport:
     def __init__(self, export: ShardingExport) -> None:
         self.export = export
         text = export.text
-        computations = [*find_computations(export.checker)]
+        self._computations = computations = [*find_computations(export.checker)]
         self.spans = distinct_spans(text, computations)
         self.called = find_called_functions(text, computations, self.spans)
         self._by_name = {c.name_start: c for c in computations}
@@ -118,7 +119,8 @@ class ComputationExport:
         self._frames: list[Frame] = []
         self._scopes = find_scopes(text, self.spans)
         self._functions: dict[int, list[str]] = defaultdict(list)  # by the number of the module
-        self.symbols = NewSymbols(text)
+        self.distinct_text = "".join([text[start:end] for start, end in self.spans])
+        self.symbols = NewSymbols(self.distinct_text)
         functions = sorted(self.called.values(), key=lambda f: f.start)
         for function in functions:
             for i, scope in enumerate(function.scopes):
@@ -129,6 +131,11 @@ class ComputationExport:
         stops: list[tuple[int, CalledFunction | int]] = [(f.start, f) for f in functions if f.scopes[0]]
         stops += [(min(scope.end - 1, last), i) for i, scope in enumerate(self._scopes)]
         self._stops = sorted(stops, key=lambda stop: stop[0], reverse=True)
+
+    @functools.cached_property
+    def groups(self) -> ResultGroups:
+        """The names of several results."""
+        return ResultGroups(self.export.text, self.spans, self._computations)
 
     def run(self, progress: Callable[[int], None] | None) -> str:
         """Convert the whole text; return the new one."""
@@ -175,7 +182,8 @@ class ComputationExport:
         inside = computation.scope_inside(export.scope)
         start, end = computation.inside.start, computation.inside.end
         before = export.tally()
-        self._frames.append(Frame(computation, export.begin(start, inside), end, before=before))
+        outside = export.begin(start, inside, computation)
+        self._frames.append(Frame(computation, outside, end, before=before))
         return start
 
     def _key(self, computation: Computation) -> object:
@@ -280,7 +288,7 @@ class ComputationExport:
             return frame.about.end
         if scope:
             body = self.with_shardings(body, scope, Span(frame.about.start, frame.about.end))
-        export.append(body.replace(frame.about.symbol, frame.symbol, 1))
+        export.pieces.append(body.replace(frame.about.symbol, frame.symbol, 1))
         return frame.end
 
     def _remember(self, frame: Frame, call: str, renamed: Names) -> None:
@@ -336,7 +344,8 @@ class ComputationExport:
         if not new:
             return
         line_break = "" if export.text.endswith("\n", 0, at) or not at else "\n"
-        export.replace(at, at, line_break + new)
+        export.replace(at, at, line_break)
+        export.pieces.append(new)
 
     def _module_at(self, at: int) -> int:
         """The number of the innermost module around an offset; 0 for the text as a whole."""

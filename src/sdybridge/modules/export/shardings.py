@@ -14,6 +14,7 @@ from sdybridge.modules.export.computations import ComputationExport, needs_funct
 from sdybridge.modules.export.conversions import Conversions, LateMesh
 from sdybridge.modules.export.operations import CONSTRAINTS, ConstraintForm, export_operation
 from sdybridge.modules.export.reductions import Operands
+from sdybridge.modules.export.renamed_results import RenamedResults
 from sdybridge.modules.mlir.annotated import Dictionaries
 from sdybridge.modules.mlir.attributes import attribute_end
 from sdybridge.modules.mlir.contexts import (
@@ -50,7 +51,7 @@ from sdybridge.source import Source, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sdybridge.modules.mlir.computations import ManualScope
+    from sdybridge.modules.mlir.computations import Computation, ManualScope
     from sdybridge.modules.mlir.sites import Site
     from sdybridge.target import Target
 
@@ -92,7 +93,8 @@ class Part(NamedTuple):
 
     pieces: list[str]
     end: int
-    renamed: list[tuple[int, tuple[str, int, str]]]
+    renamed: list[tuple[int, str, str]]
+    results: RenamedResults
     scope: ManualScope | None
 
 
@@ -135,7 +137,8 @@ class ShardingExport(Conversions):
         self._enclosing = Enclosing(source.text)
         self._plain = PlainLines(source.text, len(source.text))
         self._long_lines = LongLines(source.text, Notation.SDY)
-        self._renamed: list[tuple[int, tuple[str, int, str]]] = []  # values, by the number of pieces before
+        self._renamed: list[tuple[int, str, str]] = []  # the number of pieces before, a value, and the new one
+        self._results = RenamedResults(None)
         self._known: dict[ManualScope | None, tuple[Contexts, Copies]] = {}
         self._set_scope(None)
         self.operands = Operands(source, target)
@@ -153,9 +156,7 @@ class ShardingExport(Conversions):
     @property
     def distinct_text(self) -> str:
         """The text, maybe without what it repeats word by word."""
-        if not self.computations:
-            return self.text
-        return "".join([self.text[start:end] for start, end in self.computations.spans])
+        return self.computations.distinct_text if self.computations else self.text
 
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
@@ -193,7 +194,7 @@ class ShardingExport(Conversions):
             if rest in known and head(line, start) and line.find("sdy.", start) < 0:
                 converted, length = known[rest]
                 converted.count += 1
-                pieces += (text[self._end : at], converted.attribute)
+                pieces += (self._old(at), converted.attribute)
                 lines.done = self._end = at + length
             else:
                 line_end = text.find("\n", at, end)
@@ -246,7 +247,7 @@ class ShardingExport(Conversions):
                         converted, head, tail = known
                         converted.count += 1
                         self.operations[name] += 1
-                        pieces += (text[self._end : start], head, operand, tail)
+                        pieces += (self._old(start), head, self._renamed_in(operand, start), tail)
                         done = self._end = hit.end()
                         brace = -1
                         continue
@@ -309,37 +310,57 @@ class ShardingExport(Conversions):
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Let `new` take the place of `text[start:end]`, which must lie behind all replaced before."""
-        self.pieces += (self.text[self._end : start], new)
+        self.pieces += (self._old(start), self._renamed_in(new, start))
         self._end = end
 
     def append(self, new: str, renamed: Sequence[tuple[str, int, str]] = ()) -> None:
         """Write new text; from there on, others take the place of the values `renamed`."""
-        self.pieces.append(new)
+        self.pieces.append(self._renamed_in(new, self._end))
         self.rename(renamed)
 
     def rename(self, renamed: Sequence[tuple[str, int, str]]) -> None:
         """From here on, let others take the place of some values."""
-        at = len(self.pieces)
-        self._renamed += [(at, value) for value in renamed]
+        for name, number, value in renamed:
+            new = self._renamed_in(value, self._end)
+            if number >= 0 and self.computations:
+                self._results.add(name, number, new, self._end, self.computations.groups)
+            else:
+                self._renamed.append((len(self.pieces), name, new))
 
-    def begin(self, start: int, scope: ManualScope | None) -> Part:
-        """Write what follows from `start` on apart from the rest; return what was under way."""
-        part = Part(self.pieces, self._end, self._renamed, self.scope)
+    def settle(self, end: int) -> None:
+        """Write the old text up to `end`, behind which nothing uses the results before it."""
+        self.replace(end, end, "")
+        self._results.clear()
+
+    def _old(self, end: int) -> str:
+        """The old text up to `end`, with new names."""
+        old = self.text[self._end : end]
+        return self._results.apply(old, self._end, is_new=False) if self._results and "#" in old else old
+
+    def _renamed_in(self, new: str, at: int) -> str:
+        """New text that stands at `at`, with new names."""
+        return self._results.apply(new, at, is_new=True) if self._results and "#" in new else new
+
+    def begin(self, start: int, scope: ManualScope | None, computation: Computation | None = None) -> Part:
+        """Write what follows from `start` on apart from the rest; return what was under way.
+
+        Args:
+            start: Where it starts.
+            scope: What is manual there.
+            computation: The computation that it is the body of.
+        """
+        part = Part(self.pieces, self._end, self._renamed, self._results, self.scope)
         self.pieces, self._end, self._renamed = [], start, []
+        self._results = RenamedResults(computation)
         self._set_scope(scope)
         return part
 
     def finish(self, end: int, part: Part) -> str:
         """The new text of the part that ends at `end`; go on with what was under way before it."""
         new = self._join(end)
-        self.pieces, self._end, self._renamed, scope = part
+        self.pieces, self._end, self._renamed, self._results, scope = part
         self._set_scope(scope)
         return new
-
-    def settle(self, end: int) -> None:
-        """Write what is under way up to `end`, behind which nothing uses a value that others replace."""
-        if self._renamed:
-            self.pieces, self._end, self._renamed = [self._join(end)], end, []
 
     def rewind(self) -> None:
         """Forget where the reading of the text was: it goes on before that."""
@@ -349,11 +370,11 @@ class ShardingExport(Conversions):
 
     def _join(self, end: int) -> str:
         """The new text up to `end` of the old one."""
-        new = "".join([*self.pieces, self.text[self._end : end]])
+        new = "".join([*self.pieces, self._old(end)])
         if not self._renamed:
             return new
         starts = [0, *itertools.accumulate(map(len, self.pieces))]
-        return rename(new, [Renamed(starts[piece], *value) for piece, value in self._renamed])
+        return rename(new, [Renamed(starts[piece], *names) for piece, *names in self._renamed])
 
     def _set_scope(self, scope: ManualScope | None) -> None:
         self.scope = scope
@@ -502,7 +523,7 @@ class ShardingExport(Conversions):
     def fresh(self, count: int = 1) -> list[str]:
         """So many names of values that the text does not have."""
         if not self._names:
-            while f"%{self._stem}" in self.text:
+            while holds(self.distinct_text, f"%{self._stem}"):
                 self._stem += "_"
         self._names += count
         return self.names_since(self._names - count)

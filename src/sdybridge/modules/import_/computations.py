@@ -376,7 +376,7 @@ class ComputationImport:
         written = _Moved(edits)
         renaming = rename_edits(
             text,
-            [Renamed(written.at(start - function.start), name, -1, value) for start, name, value in unpacked],
+            [Renamed(written.at(start - function.start), name, value) for start, name, value in unpacked],
         )
         last = function.regions[-1].blocks[-1].operations[-1:] if function.regions else []
         at = written.at(last[0].name_start - function.start) if last else 0
