@@ -47,8 +47,11 @@ class ExportedModule:
 
     @property
     def is_valid(self) -> bool:
-        """Whether what enters holds to Shardy's rules. Propagation now and then breaks them, as by
-        `{"x":(1)2, "x":(2)2}`; then XLA prints the module in the generic form, and goes on."""
+        """Whether what enters holds to Shardy's rules.
+
+        Propagation now and then breaks them, as by `{"x":(1)2, "x":(2)2}`; then XLA prints the module in the
+        generic form, and goes on.
+        """
         return not self.sdy_text.startswith('"builtin.module"')
 
 

@@ -121,6 +121,7 @@ class Innermost:
         self._around: list[Computation] = []
 
     def at(self, at: int) -> Computation | None:
+        """The innermost computation around an offset; None if there is none."""
         waiting, around = self._waiting, self._around
         while waiting and waiting[-1].body.start < at:
             around.append(waiting.pop())

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from sdybridge.errors import SdyBridgeError
     from sdybridge.modules.export.manual_calls import Names
     from sdybridge.modules.export.missing_shardings import Attribute
-    from sdybridge.modules.export.shardings import Part, ShardingExport, Tally
+    from sdybridge.modules.export.shardings import ShardingExport
+    from sdybridge.modules.export.tally import Tally
+    from sdybridge.modules.export.text import Part
     from sdybridge.modules.mlir.computations import ManualScope
     from sdybridge.modules.mlir.printed_computations import PrintedBody
     from sdybridge.modules.mlir.sites import Site
@@ -64,7 +66,7 @@ class Frame:
     """
 
     about: Computation | CalledFunction
-    outside: Part
+    outside: tuple[Part, ManualScope | None]
     end: int
     symbol: str = ""
     before: Tally | None = None
@@ -111,16 +113,17 @@ class ComputationExport:
     def __init__(self, export: ShardingExport) -> None:
         self.export = export
         text = export.text
-        self._computations = computations = [*find_computations(export.checker)]
-        self.spans = distinct_spans(text, computations)
-        self.called = find_called_functions(text, computations, self.spans)
+        computations = [*find_computations(export.checker)]
+        spans = distinct_spans(text, computations)
+        self.called = find_called_functions(text, computations, spans)
         self._by_name = {c.name_start: c for c in computations}
         self._templates: dict[object, _Templates] = {}
         self._frames: list[Frame] = []
-        self._scopes = find_scopes(text, self.spans)
+        self._scopes = find_scopes(text, spans)
         self._functions: dict[int, list[str]] = defaultdict(list)  # by the number of the module
-        self.distinct_text = "".join([text[start:end] for start, end in self.spans])
-        self.symbols = NewSymbols(self.distinct_text)
+        export.new.distinct_text = "".join([text[start:end] for start, end in spans])
+        export.new.groups = ResultGroups(text, spans, computations)
+        self.symbols = NewSymbols(export.new.distinct_text)
         functions = sorted(self.called.values(), key=lambda f: f.start)
         for function in functions:
             for i, scope in enumerate(function.scopes):
@@ -131,11 +134,6 @@ class ComputationExport:
         stops: list[tuple[int, CalledFunction | int]] = [(f.start, f) for f in functions if f.scopes[0]]
         stops += [(min(scope.end - 1, last), i) for i, scope in enumerate(self._scopes)]
         self._stops = sorted(stops, key=lambda stop: stop[0], reverse=True)
-
-    @functools.cached_property
-    def groups(self) -> ResultGroups:
-        """The names of several results."""
-        return ResultGroups(self.export.text, self.spans, self._computations)
 
     def run(self, progress: Callable[[int], None] | None) -> str:
         """Convert the whole text; return the new one."""
@@ -178,7 +176,7 @@ class ComputationExport:
             self._repeat(computation, templates)
             return computation.end
         computation.verify(export.meshes.at(site.start), export.scope)
-        export.replace(computation.start, computation.end, "")
+        export.new.replace(computation.start, computation.end, "")
         inside = computation.scope_inside(export.scope)
         start, end = computation.inside.start, computation.inside.end
         before = export.tally()
@@ -196,11 +194,13 @@ class ComputationExport:
         """Write what became of an earlier computation once more, with the names of this one."""
         export, printed = self.export, computation.printed
         values = [*printed.values, *printed.body.values] if printed else []
-        values += export.fresh(templates.fresh)
+        values += export.new.fresh(templates.fresh)
         values.append(self.symbols.make(templates.stem))
         function = templates.same if printed and printed.body is templates.body else templates.function
-        export.replace(computation.start, computation.end, templates.call.fill(values))
-        export.rename([(values[name], k, values[new] + number) for name, k, new, number in templates.renamed])
+        export.new.replace(computation.start, computation.end, templates.call.fill(values))
+        export.new.rename(
+            [(values[name], k, values[new] + number) for name, k, new, number in templates.renamed]
+        )
         self._functions[self._module_at(computation.start)].append(function.fill(values))
         templates.repeats += 1
 
@@ -210,9 +210,9 @@ class ComputationExport:
         if not isinstance(about, Computation) or about.terminator.name_start != site.start:
             raise parse_error(self.export.text, site.start, "sdy.return ends no computation", end=end)
         if about.is_inlined:
-            self.export.replace(about.terminator.start, about.terminator.end, "")
+            self.export.new.replace(about.terminator.start, about.terminator.end, "")
             return about.terminator.end
-        self.export.replace(site.start, end, '"func.return"' if about.terminator.is_generic else "return")
+        self.export.new.replace(site.start, end, '"func.return"' if about.terminator.is_generic else "return")
         return end
 
     def add_function(self, about: Computation, head: str, body: str, scope: ManualScope | None) -> None:
@@ -283,12 +283,12 @@ class ComputationExport:
             body = rename_calls(body, self.called, scope)
         if isinstance(frame.about, Computation):
             call, renamed = call_of(self, frame.about, scope, body)
-            export.append(call, renamed)
+            export.new.append(call, renamed)
             self._remember(frame, call, renamed)
             return frame.about.end
         if scope:
             body = self.with_shardings(body, scope, Span(frame.about.start, frame.about.end))
-        export.pieces.append(body.replace(frame.about.symbol, frame.symbol, 1))
+        export.new.pieces.append(body.replace(frame.about.symbol, frame.symbol, 1))
         return frame.end
 
     def _remember(self, frame: Frame, call: str, renamed: Names) -> None:
@@ -300,7 +300,7 @@ class ComputationExport:
         symbols = self.symbols.made[before.symbols :]
         if len(symbols) != 1 or not functions:  # there are computations inside
             return
-        fresh = self.export.names_since(before.names)
+        fresh = self.export.new.names_since(before.names)
         body, values = computation.printed.body, computation.printed.values
         made = dict(zip([*fresh, symbols[0]], itertools.count(len(values) + len(body.values))))
         outside = {**{value: number for number, value in enumerate(values)}, **made}
@@ -314,12 +314,12 @@ class ComputationExport:
             [(outside[name], k, *_numbered(new, outside)) for name, k, new in renamed],
             len(fresh),
             BODY_NAME if computation.is_manual else computation.symbol,
-            self.export.tally_since(before),
+            self.export.tally().since(before),
         )
 
     def _enter_function(self, function: CalledFunction, scope: ManualScope | None) -> None:
         export = self.export
-        export.replace(function.start, function.end, "")
+        export.new.replace(function.start, function.end, "")
         part = export.begin(function.start, scope)
         self._frames.append(Frame(function, part, function.end, function.names[scope]))
 
@@ -327,7 +327,7 @@ class ComputationExport:
         """Write the functions that were made in a module, behind all that it had."""
         export = self.export
         if len(self._scopes) <= _ONE_MODULE:
-            export.settle(at)
+            export.new.settle(at)
         before = export.begin(at, None)
         copies = []
         for function in self.called.values():
@@ -344,8 +344,8 @@ class ComputationExport:
         if not new:
             return
         line_break = "" if export.text.endswith("\n", 0, at) or not at else "\n"
-        export.replace(at, at, line_break)
-        export.pieces.append(new)
+        export.new.replace(at, at, line_break)
+        export.new.pieces.append(new)
 
     def _module_at(self, at: int) -> int:
         """The number of the innermost module around an offset; 0 for the text as a whole."""

@@ -106,7 +106,7 @@ def manual_call(
         if not is_shaped(outside):
             given.append(name)
             continue
-        copied, inner = export.fresh(2)
+        copied, inner = export.new.fresh(2)
         lines.append(_copy(work, copied, name, full(sharding), outside))
         lines.append(_custom_call(inner, "SPMDFullToShardShape", copied, local(sharding), outside, inside))
         given.append(inner)
@@ -114,7 +114,7 @@ def manual_call(
     symbol = work.symbols.make(BODY_NAME)
     entries = [local(sharding) for _, _, sharding, _, _ in results]
     is_plain = len(results) == 1 and not is_shaped(results[0][4])
-    call = results[0][0] if is_plain else export.fresh()[0] if results else ""
+    call = results[0][0] if is_plain else export.new.fresh()[0] if results else ""
     left = f"{call}:{len(results)} = " if len(results) > 1 else f"{call} = " if call else ""
     lines.append(
         f"{left}func.call {symbol}({', '.join(given)}){f' {{{of_all(entries)}}}' if entries else ''}"
@@ -128,10 +128,10 @@ def manual_call(
             if name and value != name:
                 renamed.append((name, number, value))
             continue
-        (copied,) = export.fresh()
+        (copied,) = export.new.fresh()
         new = name
         if number >= 0 or not name:
-            (new,) = export.fresh()
+            (new,) = export.new.fresh()
             renamed += [(name, number, new)] if name else []
         lines.append(_copy(work, copied, value, entries[k], inside))
         lines.append(_custom_call(new, "SPMDShardToFullShape", copied, full(sharding), inside, outside))
@@ -193,7 +193,7 @@ def _inlined(work: ComputationExport, computation: Computation, body: str) -> st
         if not hit[1]:
             return hit[0]
         if hit[1] not in fresh:
-            (fresh[hit[1]],) = work.export.fresh()
+            (fresh[hit[1]],) = work.export.new.fresh()
         return fresh[hit[1]]
 
     fresh.update((value, value) for value in _captured(computation, body))

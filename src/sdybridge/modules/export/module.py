@@ -200,7 +200,7 @@ def _exported(
     except ParseError as error:
         raise _located(error, source) from None
     added = export.added
-    distinct = export.distinct_text
+    distinct = export.new.distinct_text
     try:
         if add_missing and may_have_control_flow(distinct):
             new, more = add_missing_shardings(new, target)

@@ -108,7 +108,7 @@ def _constant(export: ShardingExport, start: int, end: int, *, generic: bool) ->
         if export_unreduced_constant(export, operation):
             return operation.end
     new = "stablehlo.constant"
-    export.replace(start, end, f'"{new}"' if generic else new)
+    export.new.replace(start, end, f'"{new}"' if generic else new)
     return end
 
 
@@ -120,7 +120,7 @@ def _remove_mesh(export: ShardingExport, start: int) -> int:
     if mesh.name in export.replica_group_meshes:
         return mesh.span.end
     first, last = statement(export.text, start, mesh.span.end)
-    export.replace(first, last, "")
+    export.new.replace(first, last, "")
     return last
 
 
@@ -137,7 +137,7 @@ def _remove_group(export: ShardingExport, start: int, end: int, *, generic: bool
             raise parse_error(text, at, f"expected `%value group_id=...`, found {describe(text, at)}")
         last = type_end(text, _type_behind(text, group.end()))
     first, last = statement(text, start, last)
-    export.replace(first, last, "")
+    export.new.replace(first, last, "")
     return last
 
 
@@ -150,8 +150,8 @@ def _forward(export: ShardingExport, start: int) -> int:
     if len(operands) != 1 or [count for _, count in results] not in ([1], []):
         raise parse_error(text, start, f"{operation.name} takes one value and returns one")
     first, last = whole_line(text, operation.start, operation.end)
-    export.replace(first, last, "")
-    export.append("", [(name, -1, operands[0]) for name, _ in results])
+    export.new.replace(first, last, "")
+    export.new.append("", [(name, -1, operands[0]) for name, _ in results])
     return last
 
 
@@ -211,7 +211,7 @@ def _copy(export: ShardingExport, name: str, start: int, end: int) -> int:
     attr = _of_scope(export, attr, at, of_type)
     converted = export.convert(attr, at, [of_type])
     head, tail = export.copy(converted, text[at:after], of_type)
-    export.replace(start, end, f"{head}{operand[1]}{operand[2] or ''}{tail}")
+    export.new.replace(start, end, f"{head}{operand[1]}{operand[2] or ''}{tail}")
     return end
 
 
@@ -248,7 +248,7 @@ def _generic_copy(export: ShardingExport, start: int, end: int) -> int:
         name = '"stablehlo.custom_call"'
         properties = ' <{call_target_name = "Sharding"}>'
     new = f"{name}{arguments}{properties} {{{converted.attribute}}} "
-    export.replace(start, after, new)
+    export.new.replace(start, after, new)
     return after
 
 

@@ -143,7 +143,7 @@ def export_reduction(export: ShardingExport, operation: Operation, operand: Tens
     else:
         body = zero_elsewhere(export, operation, parameters["axes"].value.value, mesh, before)
     value = operation.operands[0], operand, of_type, before
-    export.replace(operation.start, operation.end, "")
+    export.new.replace(operation.start, operation.end, "")
     _write_call(export, operation, value, (result, after), mesh, body)
 
 
@@ -183,9 +183,9 @@ def export_unreduced_constant(export: ShardingExport, operation: Operation) -> b
     mesh = resolve_mesh(result, export.meshes.at(operation.name_start))
     local = _local(export, operation, of_type, result, mesh)
     body = zero_elsewhere(export, operation, result.unreduced_axes, mesh, local)
-    replicated = export.fresh()
+    replicated = export.new.fresh()
     constant = _plain_constant(export, operation, export.attribute(plain, operation.name_start, ()))
-    export.replace(operation.start, operation.end, f"{replicated} = {constant}{_line_break(operation)}")
+    export.new.replace(operation.start, operation.end, f"{replicated} = {constant}{_line_break(operation)}")
     _write_call(export, operation, (replicated, plain, of_type, local), (result, local), mesh, body)
     return True
 
@@ -238,7 +238,7 @@ def _write_call(
     )
     end = operation.signature.end if operation.signature else operation.end
     location = text[end : operation.end]
-    export.append(f"{location}{_line_break(operation)}".join(lines) + location, renamed)
+    export.new.append(f"{location}{_line_break(operation)}".join(lines) + location, renamed)
     work.append_function(at, head, "\n    ".join(["", *body]), scope, operation.name_span)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -32,21 +33,27 @@ class ResultGroups:
     def __init__(
         self, text: str, spans: Sequence[tuple[int, int]], computations: Sequence[Computation]
     ) -> None:
-        inside = Innermost(computations)
-        self._end = len(text)
-        self._starts: dict[tuple[Computation | None, str], list[int]] = defaultdict(list)
-        for first, last in spans:
-            for hit in _GROUP.finditer(text, first, last):
-                start = text.rfind("%", max(0, hit.start() - _LONGEST_NAME), hit.start())
-                if start >= 0:
-                    name = text[start : hit.start()].rstrip()
-                    self._starts[inside.at(start), name].append(start)
+        self._text = text
+        self._spans = spans
+        self._computations = computations
 
     def next_definition(self, name: str, computation: Computation | None, at: int) -> int:
         """Where the name is defined next from `at` on, in a computation or outside of all."""
         starts = self._starts.get((computation, name), ())
         i = bisect.bisect_left(starts, at)
-        return starts[i] if i < len(starts) else self._end
+        return starts[i] if i < len(starts) else len(self._text)
+
+    @functools.cached_property
+    def _starts(self) -> dict[tuple[Computation | None, str], list[int]]:
+        """Where each name is defined, in each computation and outside of all."""
+        text, inside = self._text, Innermost(self._computations)
+        found: dict[tuple[Computation | None, str], list[int]] = defaultdict(list)
+        for first, last in self._spans:
+            for hit in _GROUP.finditer(text, first, last):
+                start = text.rfind("%", max(0, hit.start() - _LONGEST_NAME), hit.start())
+                if start >= 0:
+                    found[inside.at(start), text[start : hit.start()].rstrip()].append(start)
+        return found
 
 
 class RenamedResults:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.modules.converted import ConvertedSharding
@@ -14,7 +13,8 @@ from sdybridge.modules.export.computations import ComputationExport, needs_funct
 from sdybridge.modules.export.conversions import Conversions, LateMesh
 from sdybridge.modules.export.operations import CONSTRAINTS, ConstraintForm, export_operation
 from sdybridge.modules.export.reductions import Operands
-from sdybridge.modules.export.renamed_results import RenamedResults
+from sdybridge.modules.export.tally import Tally
+from sdybridge.modules.export.text import ExportedText
 from sdybridge.modules.mlir.annotated import Dictionaries
 from sdybridge.modules.mlir.attributes import attribute_end
 from sdybridge.modules.mlir.contexts import (
@@ -30,7 +30,6 @@ from sdybridge.modules.mlir.enclosing import Enclosing
 from sdybridge.modules.mlir.key_lines import KeyLines
 from sdybridge.modules.mlir.lexer import SYMBOL, holds, matching_bracket, parse_error, symbol_name
 from sdybridge.modules.mlir.long_lines import LongLines, Notation
-from sdybridge.modules.mlir.renaming import Renamed, rename
 from sdybridge.modules.mlir.signature import value_type
 from sdybridge.modules.mlir.sites import (
     NAME,
@@ -49,8 +48,9 @@ from sdybridge.sdy import (
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from sdybridge.modules.export.text import Part
     from sdybridge.modules.mlir.computations import Computation, ManualScope
     from sdybridge.modules.mlir.sites import Site
     from sdybridge.target import Target
@@ -68,34 +68,6 @@ Contexts = dict[tuple[str, str], ConvertedSharding]
 
 Copies = dict[tuple[str, str], tuple[ConvertedSharding, str, str]]
 """What constraints became, by the type and the text: the sharding, and what stands around the operand."""
-
-
-class Tally(NamedTuple):
-    """What was done up to some point, or since then.
-
-    Attributes:
-        counts: How often each sharding was converted.
-        operations: How many operations were rewritten.
-        added: How many shardings were added.
-        names: How many values got new names.
-        symbols: How many functions were made.
-    """
-
-    counts: Counter[ConvertedSharding]
-    operations: Counter[str]
-    added: int
-    names: int
-    symbols: int
-
-
-class Part(NamedTuple):
-    """What is written of one part of the text, and what is manual in it."""
-
-    pieces: list[str]
-    end: int
-    renamed: list[tuple[int, str, str]]
-    results: RenamedResults
-    scope: ManualScope | None
 
 
 def export_shardings(
@@ -131,20 +103,15 @@ class ShardingExport(Conversions):
         self.added = 0  # shardings of operations that had none
         self.computations: ComputationExport | None = None
         self.has_aliases = False
-        self.pieces: list[str] = []  # the new text
-        self._end = 0  # where the part of the old text ends that the pieces stand for
+        self.new = ExportedText(source.text)
         self._dictionaries = Dictionaries(source)
         self._enclosing = Enclosing(source.text)
         self._plain = PlainLines(source.text, len(source.text))
         self._long_lines = LongLines(source.text, Notation.SDY)
-        self._renamed: list[tuple[int, str, str]] = []  # the number of pieces before, a value, and the new one
-        self._results = RenamedResults(None)
         self._known: dict[ManualScope | None, tuple[Contexts, Copies]] = {}
         self._set_scope(None)
         self.operands = Operands(source, target)
         self.channel = 0  # the last one that is in use
-        self._stem = "manual_"
-        self._names = 0
 
     @functools.cached_property
     def replica_group_meshes(self) -> frozenset[str]:
@@ -152,11 +119,6 @@ class ShardingExport(Conversions):
         if not holds(self.text, "replica_group_mesh_axes"):
             return frozenset()
         return frozenset(map(symbol_name, _REPLICA_GROUP_MESH.findall(self.text)))
-
-    @property
-    def distinct_text(self) -> str:
-        """The text, maybe without what it repeats word by word."""
-        return self.computations.distinct_text if self.computations else self.text
 
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
@@ -167,7 +129,7 @@ class ShardingExport(Conversions):
         if len(self.meshes.scopes) == 1:
             at = self._scan_lines(end, progress)
         self._scan_to(at, end, progress)
-        return self._join(len(self.text))
+        return self.new.join(len(self.text))
 
     def _scan_to(self, at: int, end: int, progress: Callable[[int], None] | None = None) -> int:
         """Convert from `at` on, at least up to `end`; return up to where."""
@@ -181,7 +143,7 @@ class ShardingExport(Conversions):
         A large program repeats few lines very often, up to the names of values. So the text is cut at the
         keys of shardings, and what follows one, up to the end of the line, is looked up.
         """
-        text, pieces, head = self.text, self.pieces, RESULT_LINE.match
+        text, new, head = self.text, self.new, RESULT_LINE.match
         known: dict[str, tuple[ConvertedSharding, int]] = {}  # by the rest of the line, with the key's length
         lines = KeyLines(text, _KEY, "sdy.sharding_per_value", end, progress)
         for at, line, start, rest in lines:
@@ -194,8 +156,8 @@ class ShardingExport(Conversions):
             if rest in known and head(line, start) and line.find("sdy.", start) < 0:
                 converted, length = known[rest]
                 converted.count += 1
-                pieces += (self._old(at), converted.attribute)
-                lines.done = self._end = at + length
+                new.pieces += (new.old(at), converted.attribute)
+                lines.done = new.end = at + length
             else:
                 line_end = text.find("\n", at, end)
                 lines.done = self._scan_to(done, end if line_end < 0 else line_end)
@@ -210,7 +172,7 @@ class ShardingExport(Conversions):
         if not ('"' in old or "/" in old or "\\" in old):
             new = RULE_DICTIONARY.sub("", old)
             if "sdy." not in new:
-                self.replace(start, end, new)
+                self.new.replace(start, end, new)
                 return end
         return self._scan_to(start, end)
 
@@ -225,7 +187,8 @@ class ShardingExport(Conversions):
     def scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:  # noqa: C901  (hot)
         """Convert from `at` on, up to `end` or past a signature that was converted as a whole."""
         text = self.text
-        pieces, plain = self.pieces, self._plain.start
+        new, plain = self.new, self._plain.start
+        pieces = new.pieces
         report_at = at + _REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last thing stood in, if that was a key
@@ -247,15 +210,15 @@ class ShardingExport(Conversions):
                         converted, head, tail = known
                         converted.count += 1
                         self.operations[name] += 1
-                        pieces += (self._old(start), head, self._renamed_in(operand, start), tail)
-                        done = self._end = hit.end()
+                        pieces += (new.old(start), head, new.renamed(operand, start), tail)
+                        done = new.end = hit.end()
                         brace = -1
                         continue
                 elif kind in _REPEATED:
                     if kind == "value" and self._signature(clear, start, end):
-                        return self._end
+                        return new.end
                     if self._repeat(hit, start, clear):
-                        done = self._end
+                        done = new.end
                         brace = -1
                         continue
             site, code = read_site(text, hit, done)
@@ -275,7 +238,7 @@ class ShardingExport(Conversions):
                 done = code
             else:
                 done = export_operation(self, site)
-                if self.pieces is not pieces:  # a computation opens, and what follows is a part of its own
+                if new.pieces is not pieces:  # a computation opens, and what follows is a part of its own
                     return done
         return max(done, end)  # a value may go on behind `end`
 
@@ -296,7 +259,7 @@ class ShardingExport(Conversions):
         for argument, repeats in line.counts.items():
             known[argument].count += repeats
         attributes = {argument: converted.attribute for argument, converted in known.items()}
-        self.replace(start, line.end, "".join(line.filled(attributes)))
+        self.new.replace(start, line.end, "".join(line.filled(attributes)))
         return True
 
     def _argument(self, of_type: str, value: str, at: int) -> ConvertedSharding:
@@ -308,73 +271,29 @@ class ShardingExport(Conversions):
             self._contexts[of_type, value] = converted
         return converted
 
-    def replace(self, start: int, end: int, new: str) -> None:
-        """Let `new` take the place of `text[start:end]`, which must lie behind all replaced before."""
-        self.pieces += (self._old(start), self._renamed_in(new, start))
-        self._end = end
+    def begin(
+        self, start: int, scope: ManualScope | None, computation: Computation | None = None
+    ) -> tuple[Part, ManualScope | None]:
+        """Write what follows from `start` on, in which `scope` is manual, apart from the rest.
 
-    def append(self, new: str, renamed: Sequence[tuple[str, int, str]] = ()) -> None:
-        """Write new text; from there on, others take the place of the values `renamed`."""
-        self.pieces.append(self._renamed_in(new, self._end))
-        self.rename(renamed)
-
-    def rename(self, renamed: Sequence[tuple[str, int, str]]) -> None:
-        """From here on, let others take the place of some values."""
-        for name, number, value in renamed:
-            new = self._renamed_in(value, self._end)
-            if number >= 0 and self.computations:
-                self._results.add(name, number, new, self._end, self.computations.groups)
-            else:
-                self._renamed.append((len(self.pieces), name, new))
-
-    def settle(self, end: int) -> None:
-        """Write the old text up to `end`, behind which nothing uses the results before it."""
-        self.replace(end, end, "")
-        self._results.clear()
-
-    def _old(self, end: int) -> str:
-        """The old text up to `end`, with new names."""
-        old = self.text[self._end : end]
-        return self._results.apply(old, self._end, is_new=False) if self._results and "#" in old else old
-
-    def _renamed_in(self, new: str, at: int) -> str:
-        """New text that stands at `at`, with new names."""
-        return self._results.apply(new, at, is_new=True) if self._results and "#" in new else new
-
-    def begin(self, start: int, scope: ManualScope | None, computation: Computation | None = None) -> Part:
-        """Write what follows from `start` on apart from the rest; return what was under way.
-
-        Args:
-            start: Where it starts.
-            scope: What is manual there.
-            computation: The computation that it is the body of.
+        Returns:
+            What was under way, and what is manual there.
         """
-        part = Part(self.pieces, self._end, self._renamed, self._results, self.scope)
-        self.pieces, self._end, self._renamed = [], start, []
-        self._results = RenamedResults(computation)
+        outside = self.new.begin(start, computation), self.scope
         self._set_scope(scope)
-        return part
+        return outside
 
-    def finish(self, end: int, part: Part) -> str:
+    def finish(self, end: int, outside: tuple[Part, ManualScope | None]) -> str:
         """The new text of the part that ends at `end`; go on with what was under way before it."""
-        new = self._join(end)
-        self.pieces, self._end, self._renamed, self._results, scope = part
+        part, scope = outside
         self._set_scope(scope)
-        return new
+        return self.new.finish(end, part)
 
     def rewind(self) -> None:
         """Forget where the reading of the text was: it goes on before that."""
         self._enclosing = Enclosing(self.text)
         self._plain = PlainLines(self.text, len(self.text))
         self._long_lines = LongLines(self.text, Notation.SDY)
-
-    def _join(self, end: int) -> str:
-        """The new text up to `end` of the old one."""
-        new = "".join([*self.pieces, self._old(end)])
-        if not self._renamed:
-            return new
-        starts = [0, *itertools.accumulate(map(len, self.pieces))]
-        return rename(new, [Renamed(starts[piece], *names) for piece, *names in self._renamed])
 
     def _set_scope(self, scope: ManualScope | None) -> None:
         self.scope = scope
@@ -389,7 +308,7 @@ class ShardingExport(Conversions):
         end = hit.end()
         if hit.lastgroup == "rule":
             if text[start - 2 : start] == " {" and text.startswith("}", end) and text[start - 3] not in "s=":
-                self.replace(start - 2, end + 1, "")  # the whole dictionary, not behind `attributes`
+                self.new.replace(start - 2, end + 1, "")  # the whole dictionary, not behind `attributes`
                 return True
             return False
         brace = start - 1 if text[start - 1] == "{" else near_brace(text, start, clear)
@@ -405,7 +324,7 @@ class ShardingExport(Conversions):
         if not converted:
             return False
         converted.count += 1
-        self.replace(start, end, converted.attribute)
+        self.new.replace(start, end, converted.attribute)
         return True
 
     def _key(self, site: Site, brace: int) -> int:
@@ -442,7 +361,7 @@ class ShardingExport(Conversions):
             return
         old = find_entry(self.text, brace, "mhlo.sharding")
         if old and old.span.start < start:
-            self.replace(*removal(self.text, old.span.start, old.span.end, self._end), "")
+            self.new.replace(*removal(self.text, old.span.start, old.span.end, self.new.end), "")
 
     def _convert_value(self, site: Site, brace: int, end: int, attr: TensorShardingAttr) -> None:
         """Convert the sharding of the argument or result whose dictionary opens at `brace`."""
@@ -464,7 +383,7 @@ class ShardingExport(Conversions):
         converted = self.convert(attr, site.end, [of_type])
         if site.value and of_type and len(self.meshes.scopes) == 1:
             self._contexts[of_type, site.value] = converted
-        self.replace(site.start, end, converted.attribute)
+        self.new.replace(site.start, end, converted.attribute)
 
     def _convert_results(self, site: Site, brace: int, end: int, attr: TensorShardingPerValueAttr) -> int:
         """Convert the shardings of the results of the operation whose dictionary opens at `brace`."""
@@ -480,7 +399,7 @@ class ShardingExport(Conversions):
         is_whole = end + len(tail) >= matching_bracket(text, brace)  # the same text means the same dictionary
         if site.value and is_whole and _is_own(text, brace, site.start) and len(self.meshes.scopes) == 1:
             self._contexts[tail, site.value] = converted
-        self.replace(site.start, end, converted.attribute)
+        self.new.replace(site.start, end, converted.attribute)
         return end
 
     def copy(self, converted: ConvertedSharding, sharding: str, of_type: str) -> tuple[str, str]:
@@ -500,14 +419,7 @@ class ShardingExport(Conversions):
         """What was done up to now."""
         counts = Counter({converted: converted.count for converted in self._converted.values()})
         symbols = len(self.computations.symbols.made) if self.computations else 0
-        return Tally(counts, self.operations.copy(), self.added, self._names, symbols)
-
-    def tally_since(self, before: Tally) -> Tally:
-        """What was done since then."""
-        now = self.tally()
-        return Tally(
-            now.counts - before.counts, now.operations - before.operations, now.added - before.added, 0, 0
-        )
+        return Tally(counts, self.operations.copy(), self.added, self.new.names, symbols)
 
     def add_tally(self, tally: Tally, times: int) -> None:
         """Count what was done some times more."""
@@ -516,20 +428,8 @@ class ShardingExport(Conversions):
         self.operations.update({name: count * times for name, count in tally.operations.items()})
         self.added += tally.added * times
 
-    def names_since(self, count: int) -> list[str]:
-        """The new names of values since there were so many."""
-        return [f"%{self._stem}{number}" for number in range(count, self._names)]
-
-    def fresh(self, count: int = 1) -> list[str]:
-        """So many names of values that the text does not have."""
-        if not self._names:
-            while holds(self.distinct_text, f"%{self._stem}"):
-                self._stem += "_"
-        self._names += count
-        return self.names_since(self._names - count)
-
     def _remove_entry(self, start: int, end: int) -> None:
-        self.replace(*removal(self.text, start, end, self._end), "")
+        self.new.replace(*removal(self.text, start, end, self.new.end), "")
 
 
 def _is_own(text: str, brace: int, start: int) -> bool:

@@ -72,7 +72,7 @@ def places(text: str, part: str, spans: Iterable[tuple[int, int]]) -> list[int]:
     >>> places("a b a b", "b", [(0, 2), (2, 7)])
     [2, 6]
     """
-    found = []
+    found: list[int] = []
     for start, end in spans:
         here = []
         at = end

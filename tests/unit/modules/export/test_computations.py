@@ -119,3 +119,41 @@ def test_cut_off_programs_are_errors(cut: int) -> None:
     text = program([layer(0)])
     with pytest.raises(SdyBridgeError):
         export_module(text[: len(MESH) + 80 + cut])
+
+
+def test_repeated_word_by_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As MLIR numbers them: sibling bodies have the same names, and results are used much later."""
+    body = layer(0).partition("\n")[2]
+    operands = ["%start", *(f"%r{k}#1" for k in range(5))]
+    heads = [
+        f"  %r{k}:2 = sdy.manual_computation({operand}) {BORDERS} (%a0: {LOCAL}) {{\n"
+        for k, operand in enumerate(operands)
+    ]
+    uses = "".join(f"  %s{k} = stablehlo.add %r{k}#0, %r{5 - k}#1 : {TYPE}\n" for k in range(6))
+    text = program([head + body for head in heads])
+    text = text.replace("  return %r5#0", f"{uses}  return %s0")
+    expect_same(text, monkeypatch)
+    exported = export_module(text).text
+    assert "#" not in exported.split("%s0 = ")[1].split("return")[0]
+
+
+def test_results_of_another_function_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = (
+        f"func.func @other(%start: {TYPE}) -> {TYPE} {{\n"
+        f"  %r0:2 = call @two(%start) : ({TYPE}) -> ({TYPE}, {TYPE})\n"
+        f"  return %r0#1 : {TYPE}\n}}\n"
+        f"func.func private @two({TYPE}) -> ({TYPE}, {TYPE})\n"
+    )
+    text = program([layer(0)]) + other
+    expect_same(text, monkeypatch)
+    exported = export_module(text).text
+    assert "return %r0#1" in exported
+    assert "return %r0#0" not in exported
+
+
+def test_names_in_strings_and_comments_stay() -> None:
+    use = f'  %s = stablehlo.abs %r0#0 {{a = "%r0#0"}} : {TYPE} // %r0#0\n'
+    exported = export_module(program([layer(0)]).replace("  return", f"{use}  return")).text
+    assert '{a = "%r0#0"}' in exported
+    assert "// %r0#0" in exported
+    assert "abs %r0#0" not in exported

@@ -9,6 +9,7 @@ from sdybridge.hlo import HloSharding
 from sdybridge.modules.export.control_flow import control_flow_dictionaries
 from sdybridge.modules.import_.mesh_declarations import opening
 from sdybridge.modules.import_.sharding_calls import sharding_call
+from sdybridge.modules.mlir import key_lines
 from sdybridge.modules.mlir.annotated import Annotated, Dictionaries
 from sdybridge.modules.mlir.contexts import PlainLines, may_be_value, rest_of_line, type_before
 from sdybridge.modules.mlir.hlo_attribute import element_span, parse_hlo_attribute
@@ -287,3 +288,29 @@ def test_control_flow_dictionaries() -> None:
 def test_bytes_of_no_sharding(literal: str) -> None:
     with pytest.raises(ProtoError):
         parse_hlo_attribute(literal)
+
+
+@pytest.mark.parametrize("block", [1, 10, 50, 1 << 20])
+def test_key_lines(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_lines, "_BLOCK", block)
+    text = "".join(f"%{i} = op {{k=1, k=2}} : i{i} loc(#l{i})\n" for i in range(9)) + "k = 3\n%9 {k=4}"
+    lines = key_lines.KeyLines(text, "k=", "k", len(text))
+    found = []
+    for at, line, start, rest in lines:
+        found.append((at, rest))
+        assert text.startswith(line[start:], at - len(line[start:]))
+        assert text.startswith(rest, at + 2)
+        lines.done = at + 2
+    assert [at for at, _ in found] == [i for i in range(len(text)) if text.startswith("k=", i)]
+    assert found[1][1] == "2} : i0"
+    assert lines.others
+
+
+def test_key_lines_pass_over_what_is_done() -> None:
+    seen: list[int] = []
+    text = "a k=1\n" * 400_000
+    lines = key_lines.KeyLines(text, "k=", "k", len(text), seen.append)
+    for _ in lines:
+        lines.done += len(text) // 4
+    assert not lines.others
+    assert seen == [len(text) // 2, len(text)]
