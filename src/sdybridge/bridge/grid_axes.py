@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _MANUAL = OpShardingType.MANUAL
 _REPLICATED = OpShardingType.REPLICATED
 _UNREDUCED = OpShardingType.UNREDUCED
+_GROUPS = (_MANUAL, _UNREDUCED, _REPLICATED)
 
 _CACHED_DEVICES = 4096  # longer lists are not kept in a cache
 
@@ -130,23 +131,24 @@ def _of_runs(runs: Sequence[Sequence[Run]], types: Types, mesh: MeshAttr) -> Gri
     rank = len(runs) - len(types)
     dims: list[Refs] = []
     for dim in range(rank):
-        refs = refs_of_runs(runs[dim], mesh)
+        refs = refs_of_runs(runs[dim], mesh) if runs[dim] else ()
         if refs is None:
             return _misfit(dim, runs[:rank], mesh)
         dims.append(refs)
-    groups: list[Refs] = []
-    for type_ in (_MANUAL, _UNREDUCED, _REPLICATED):
+    groups: dict[OpShardingType, Refs] = {}
+    for type_ in _GROUPS if types else ():
         if type_ not in types:
-            groups.append(())
             continue
-        merged = merged_runs([
-            run for kind, found in zip(types, runs[rank:], strict=True) if kind is type_ for run in found
-        ])  # fmt: skip
+        found = [
+            run for kind, of_dim in zip(types, runs[rank:], strict=True) if kind is type_ for run in of_dim
+        ]
+        merged = merged_runs(found) if len(found) > 1 else found
         refs = refs_of_runs(merged, mesh)
         if refs is None or (type_ is _MANUAL and any(ref.sub_axis_info for ref in refs)):
             return Misfit(merged[-1][1], rank + types.index(type_))
-        groups.append(refs)
-    return GridAxes(tuple(dims), *groups)
+        groups[type_] = refs
+    get = groups.get
+    return GridAxes(tuple(dims), get(_MANUAL, ()), get(_UNREDUCED, ()), get(_REPLICATED, ()))
 
 
 def _misfit(dim: int, runs: Sequence[Sequence[Run]], mesh: MeshAttr) -> Misfit:

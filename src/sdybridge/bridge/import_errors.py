@@ -15,6 +15,7 @@ from sdybridge.sdy import DimensionShardingAttr, MeshAttr, TensorShardingAttr
 if TYPE_CHECKING:
     from sdybridge.bridge.grid_axes import Misfit
 
+_OTHER = OpShardingType.OTHER
 _SHOWN_DEVICES = 64
 """The most device ids that a help line spells out."""
 
@@ -49,7 +50,7 @@ def check_mesh(hlo_sharding: HloSharding, mesh: MeshAttr | None) -> MeshAttr:
             "does not place the tensor on a single device",
             help="pass a mesh with axes",
         )
-    if hlo_sharding.type is OpShardingType.OTHER and hlo_sharding.num_devices not in (1, mesh.total_size):
+    if hlo_sharding._kind is _OTHER and hlo_sharding._tiles.num_elements not in (1, mesh.total_size):
         raise ConversionError(
             f"the sharding is on {hlo_sharding.num_devices} devices, the mesh has {mesh.total_size}",
             notes=_sides(hlo_sharding, mesh),
