@@ -183,7 +183,7 @@ def export_unreduced_constant(export: ShardingExport, operation: Operation) -> b
     mesh = resolve_mesh(result, export.meshes.at(operation.name_start))
     local = _local(export, operation, of_type, result, mesh)
     body = zero_elsewhere(export, operation, result.unreduced_axes, mesh, local)
-    replicated = export.new.fresh()
+    (replicated,) = export.new.fresh()
     constant = _plain_constant(export, operation, export.attribute(plain, operation.name_start, ()))
     export.new.replace(operation.start, operation.end, f"{replicated} = {constant}{_line_break(operation)}")
     _write_call(export, operation, (replicated, plain, of_type, local), (result, local), mesh, body)

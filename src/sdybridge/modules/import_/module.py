@@ -26,8 +26,8 @@ from sdybridge.modules.import_.meshes import convert_found, infer_meshes, known_
 from sdybridge.modules.import_.open_values import OpenValues
 from sdybridge.modules.import_.shard_map import import_shard_maps, mark_shard_maps
 from sdybridge.modules.import_.shardings import ShardingImport
-from sdybridge.modules.mlir.lexer import holds
 from sdybridge.modules.mixed_programs import warnings_of_import
+from sdybridge.modules.mlir.lexer import holds
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.splice import Origins, splice
 from sdybridge.source import Source, Span
