@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import convert_to_hlo_sharding, resolve_mesh
+from sdybridge.bridge.notations import Notation, notation_of, read_hlo_sharding
 from sdybridge.errors import SdyBridgeError, VerificationError
-from sdybridge.hlo import HloSharding, decode_proto_text
+from sdybridge.hlo import HloSharding
 from sdybridge.sdy import MeshAttr, TensorShardingAttr
 from sdybridge.sdy import locate as locate_part
 from sdybridge.sdy.printer import symbol
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 Meshes = Mapping[str, MeshAttr] | MeshAttr | None
 """The meshes that shardings may name: by name, one for every name, or none."""
-
-_HLO = re.compile(r"\{|/|(?:devices|device|replicated|manual|maximal|unknown|unreduced)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +100,10 @@ def read_sharding(
         raise TypeError(f"expected a sharding or its text, not a {type(value).__name__}")
     text = value.strip()
     source = Source(text, name)
-    if text.startswith(("#sdy", "<", "[")) or not text:
+    notation = notation_of(text)
+    if notation is Notation.SDY:
         return _read_sdy(source, meshes, tuple(manual_axes), target)
-    try:
-        if _HLO.match(text):
-            return Placed(HloSharding.from_string(text, target=target), text=text)
-        return Placed(HloSharding.from_proto(decode_proto_text(text), target=target), text=text)
-    except SdyBridgeError as error:
-        raise error.located(source, error.span or Span(0, len(text))) from None
+    return Placed(read_hlo_sharding(source, Span(0, len(text)), notation, target), text=text)
 
 
 def _read_sdy(source: Source, meshes: Meshes, manual_axes: tuple[str, ...], target: Target) -> Placed:

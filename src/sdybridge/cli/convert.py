@@ -17,7 +17,7 @@ from sdybridge.bridge import (
     resolve_mesh,
     to_v3_sharding,
 )
-from sdybridge.cli.notation import Notation, notation_of, read_hlo
+from sdybridge.bridge.notations import Notation, notation_of, read_hlo_sharding
 from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
 from sdybridge.cli.terminal import read_text, refuse_file_name
 from sdybridge.errors import SdyBridgeError, VerificationError
@@ -175,7 +175,7 @@ def _read_hlo(
         notation = notation_of(source.text[line.start : line.end])
         if notation is not Notation.SDY:
             try:
-                read[line] = read_hlo(source, line, notation, target)
+                read[line] = read_hlo_sharding(source, line, notation, target)
             except SdyBridgeError as error:
                 read[line] = error
     return read

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import Loss, LossKind, convert_to_hlo_sharding, export_losses, import_losses
+from sdybridge.bridge.notations import Notation
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType, TileAssignment, recognize_iota
 from sdybridge.target import Target
 from sdybridge.view.devices import MOST_LISTED, devices_of
 from sdybridge.view.partition_spec import format_partition_spec, partition_spec_losses
-from sdybridge.view.reading import Notation
 
 if TYPE_CHECKING:
     from sdybridge.view.sharded import Sharded

@@ -12,13 +12,14 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from sdybridge.bridge.notations import Notation
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import parse_prefix as parse_hlo
 from sdybridge.modules.shapes import parse_shape
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.sdy import parse_prefix as parse_sdy
 from sdybridge.source import Source, Span
-from sdybridge.view.reading import Notation, Parsed, parse
+from sdybridge.view.reading import Parsed, parse
 from sdybridge.view.tensor_type import TensorType
 
 if TYPE_CHECKING:

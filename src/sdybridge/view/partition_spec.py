@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from sdybridge.sdy import MeshAttr
 
-PREFIXES = ("P(", "PartitionSpec(", "jax.P(", "jax.sharding.PartitionSpec(", "NamedSharding(")
 _LONGEST = 10_000
 _HELP = "write the axis of each dimension: P('x', None, ('y', 'z'))"
 

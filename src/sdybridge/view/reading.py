@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sdybridge.bridge.notations import Notation, notation_of, read_hlo_sharding
 from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
-from sdybridge.hlo import HloSharding, decode_proto_text
+from sdybridge.hlo import HloSharding
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.sdy.printer import symbol
 from sdybridge.source import Source, Span
-from sdybridge.view.partition_spec import PREFIXES, parse_partition_spec
+from sdybridge.view.partition_spec import parse_partition_spec
 from sdybridge.view.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 
     Known = MeshAttr | Mapping[str, MeshAttr] | None
 
-_HLO_WORDS = re.compile(r"(?:devices|device|replicated|manual|maximal|unknown|unreduced|mesh|maximal_mesh)\b")
 _PER_VALUE = re.compile(r"#sdy\.sharding_per_value<|\[\s*<")
-_READ_AS_PROTO = "this was read as a proto; Shardy shardings start with `<` or `[`, HLO shardings with `{`"
-
-
-class Notation(enum.Enum):
-    """How a sharding is spelled."""
-
-    SDY = "sdy"
-    HLO = "hlo"
-    HLO_NAMED = "hlo-named"
-    PROTO = "proto"
-    PARTITION_SPEC = "partition-spec"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +32,6 @@ class Parsed:
     notation: Notation
     sdy: tuple[TensorShardingAttr, ...] = ()
     hlo: HloSharding | None = None
-
-
-def notation_of(text: str) -> Notation:
-    r"""The notation of a text, as far as its beginning tells.
-
-    >>> [notation_of(text).value for text in ('[{"x"}]', "{replicated}", r"\08\04", "P('x')")]
-    ['sdy', 'hlo', 'proto', 'partition-spec']
-    """
-    text = text.strip()
-    if not text or text.startswith(("#sdy", "<", "[")):
-        return Notation.SDY
-    if text.startswith(("{", "/")) or _HLO_WORDS.match(text):
-        return Notation.HLO
-    return Notation.PARTITION_SPEC if text.startswith(PREFIXES) else Notation.PROTO
 
 
 def parse(
@@ -93,29 +67,17 @@ def parse(
 
 def _parse_text(source: Source, known: Known, rank: int | None, target: Target) -> Parsed:
     notation = notation_of(source.text)
-    try:
-        if notation is Notation.HLO:
-            return Parsed(source, notation, (), _read_hlo(source, target))
-        if notation is Notation.PROTO:
-            data = decode_proto_text(source.text)
-            return Parsed(source, notation, (), HloSharding.from_proto(data, target=target))
-    except SdyBridgeError as error:
-        span = error.span if isinstance(error, ParseError) and error.span else Span(0, len(source.text))
-        if notation is Notation.PROTO:
-            error.notes = (*error.notes, _READ_AS_PROTO)
-        raise error.located(source, span) from None
+    whole = Span(0, len(source.text))
+    if notation in (Notation.HLO, Notation.PROTO):
+        return Parsed(source, notation, (), read_hlo_sharding(source, whole, notation, target))
     if notation is Notation.PARTITION_SPEC:
         mesh = known if isinstance(known, MeshAttr) else next(iter((known or {}).values()), None)
         try:
             spec = parse_partition_spec(source.text, mesh, rank=rank, mesh_name=_only_name(known))
         except ParseError as error:
-            raise error.located(source, error.span or Span(0, len(source.text))) from None
+            raise error.located(source, error.span or whole) from None
         return Parsed(source, notation, (spec,))
     return Parsed(source, notation, _read_sdy(source, known, target))
-
-
-def _read_hlo(source: Source, target: Target) -> HloSharding:
-    return HloSharding.from_string(source.text.rstrip(), target=target)
 
 
 def _read_sdy(source: Source, known: Known, target: Target) -> tuple[TensorShardingAttr, ...]:

@@ -16,12 +16,13 @@ from sdybridge.bridge import (
     resolve_mesh,
 )
 from sdybridge.bridge.named_import import own_mesh, tensor_rank
+from sdybridge.bridge.notations import Notation
 from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
 from sdybridge.hlo import OpShardingType
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
-from sdybridge.view.reading import Notation, completed, relocated
+from sdybridge.view.reading import completed, relocated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from sdybridge.bridge.notations import Notation, notation_of
 from sdybridge.cli import cli
-from sdybridge.cli.notation import Notation, notation_of
 from sdybridge.errors import SdyBridgeError
 
 if TYPE_CHECKING:
@@ -312,6 +312,7 @@ def test_ranks_for_another_tuple() -> None:
         ("devices=[2]<=[2]", Notation.HLO),
         ("CAMaAgICSgEEUgEA", Notation.PROTO),
         ('"\\08"', Notation.PROTO),
+        (" PartitionSpec('x')", Notation.PARTITION_SPEC),
     ],
 )
 def test_notation(text: str, notation: Notation) -> None:
