@@ -9,7 +9,7 @@ from sdybridge.checks.program import Problem
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType
 from sdybridge.modules.annotations import Annotation, shard_counts
-from sdybridge.modules.element_types import byte_size
+from sdybridge.modules.element_types import size_text
 from sdybridge.sdy import TensorShardingAttr, verify_sharding
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ _OTHER = OpShardingType.OTHER
 _MOST_PARTS = 12
 _NOT_SUMMED = frozenset(("constant", "iota", "create_token", "rng", "rng_bit_generator", "partition_id"))
 _EVERY_DEVICE = 0  # as a number of devices: all that there are
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def check(program: Program) -> Iterator[Problem]:
@@ -124,19 +123,19 @@ def _uneven(program: Program, one: Annotation) -> Problem | None:
 
 
 def _replicated(program: Program, one: Annotation) -> Problem | None:
-    size = byte_size(one.shape) if one.shape else None
+    size = one.shape.bytes if one.shape else None
     if size is None or size < program.options.replicated_bytes or not _is_replicated(one):
         return None
     devices = one.devices or program.num_partitions
     if devices is not None and devices < 2:
         return None
     on = f"each of {devices} devices" if devices else "each device"
-    total = f", {as_bytes(size * devices)} in all" if devices else ""
+    total = f", {size_text(size * devices)} in all" if devices else ""
     return Problem(
         "SB403",
-        f"{one.name} ({one.shape}) takes {as_bytes(size)} on {on}{total}",
+        f"{one.name} ({one.shape}) takes {size_text(size)} on {on}{total}",
         program.place(one),
-        (f"tensors from {as_bytes(program.options.replicated_bytes)} on are reported",),
+        (f"tensors from {size_text(program.options.replicated_bytes)} on are reported",),
         "shard it along an axis, or leave a dimension open (`?`) for propagation",
     )
 
@@ -154,16 +153,6 @@ def _is_replicated(one: Annotation) -> bool:
         and sharding.is_fully_closed
         and not sharding.unreduced_axes
     )
-
-
-def as_bytes(size: int) -> str:
-    """A number of bytes, in words.
-
-    >>> as_bytes(1536), as_bytes(3 << 30)
-    ('1.5 KiB', '3.0 GiB')
-    """
-    unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
-    return f"{size} B" if unit == 0 else f"{size / (1 << 10 * unit):.1f} {_UNITS[unit]}"
 
 
 def _unreduced(program: Program, one: Annotation) -> Problem | None:

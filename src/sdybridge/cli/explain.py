@@ -11,10 +11,10 @@ from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, s
 from sdybridge.cli.options import known_meshes, target_option
 from sdybridge.cli.tables import terminal_width
 from sdybridge.errors import SdyBridgeError
+from sdybridge.modules.element_types import size_text
 from sdybridge.view.explainer import explain_parsed
 from sdybridge.view.explanation_text import WIDTH, in_width
 from sdybridge.view.reading import parse
-from sdybridge.view.tensor_type import show_bytes
 
 if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
@@ -136,7 +136,7 @@ def _explain_found(
         whole = _whole_bytes(one)
         if one.is_pair and whole and REMATERIALIZATION in _message(source, one):
             click.echo(
-                f"\nThe compiler gathers the whole tensor instead: {show_bytes(whole)} on every device."
+                f"\nThe compiler gathers the whole tensor instead: {size_text(whole)} on every device."
             )
     if len(found) > len(shown):
         click.echo(f"\n{len(found) - len(shown)} more; choose with --at LINE or --op NAME, or take --json")

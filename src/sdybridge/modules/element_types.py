@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sdybridge.modules.shapes import TensorShape
+    from collections.abc import Iterable
 
-_NAMED = re.compile(r"(?:bf|[fsuc])(\d{1,3})(?:e\d+m\d+\w*)?")
+_BITS = re.compile(r"(?:bf|tf|f|s|u|i|si|ui|c)(\d{1,4})")
+_COMPLEX = re.compile(r"complex<(.*)>\Z")
+_QUANTIZED = re.compile(r"!quant\.\w+<\s*([a-z]+\d+)")
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 _MOST_ELEMENTS = 2**63 - 1  # XLA counts in 64 bits
-_OTHER = {"pred": 8, "token": 0, "opaque": 0}
+_OTHER = {"pred": 8, "i1": 8, "token": 0, "opaque": 0, "none": 0}
 
 
 def element_bits(element_type: str) -> int | None:
-    """The bits of one element; None for a type that XLA does not have. XLA packs two 4-bit numbers in a byte.
+    """The bits of one element, as XLA or MLIR names its type; None for a type that neither has.
+
+    A boolean takes a byte; two 4-bit numbers share one.
 
     >>> [element_bits(name) for name in ("bf16", "pred", "s4", "f8e4m3fn", "c64", "widget")]
     [16, 8, 4, 8, 64, None]
+    >>> [element_bits(name) for name in ("i1", "complex<f32>", "!quant.uniform<i8:f32, 0.5>")]
+    [8, 64, 8]
     """
-    named = _NAMED.fullmatch(element_type)
-    return int(named[1]) if named else _OTHER.get(element_type)
+    if element_type in _OTHER:
+        return _OTHER[element_type]
+    inner = _COMPLEX.match(element_type)
+    if inner:
+        bits = element_bits(inner[1].strip())
+        return None if bits is None else 2 * bits
+    quantized = _QUANTIZED.match(element_type)
+    found = _BITS.match(quantized[1] if quantized else element_type)
+    return int(found[1]) if found else None
 
 
-def byte_size(shape: TensorShape) -> int | None:
+def count_elements(sizes: Iterable[int | None]) -> int | None:
+    """The number of elements; None if a size is not known (None or negative), or XLA could not count them.
+
+    >>> count_elements((8, 3)), count_elements((8, None)), count_elements((2**40, 2**40))
+    (24, None, None)
+    """
+    count = 1
+    for size in sizes:
+        if size is None or size < 0:
+            return None
+        count *= size
+    return count if count <= _MOST_ELEMENTS else None
+
+
+def bytes_of(element_type: str, sizes: Iterable[int | None]) -> int | None:
     """The bytes of a dense tensor; None if they are not known, or too many for XLA to count.
 
-    >>> from sdybridge.modules.shapes import TensorShape
-    >>> byte_size(TensorShape("bf16", (8, 128))), byte_size(TensorShape("f32", (-1,)))
-    (2048, None)
+    >>> bytes_of("bf16", (8, 128)), bytes_of("s4", (3,)), bytes_of("f32", (-1,))
+    (2048, 2, None)
     """
-    bits = element_bits(shape.element_type)
-    if bits is None or min(shape.dims, default=0) < 0:
-        return None
-    elements = math.prod(shape.dims)
-    return -(-elements * bits // 8) if elements <= _MOST_ELEMENTS else None
+    bits, elements = element_bits(element_type), count_elements(sizes)
+    return None if bits is None or elements is None else -(-elements * bits // 8)
 
 
 def size_text(size: int | None) -> str:

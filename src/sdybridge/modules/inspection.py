@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from sdybridge.modules.element_types import byte_size
 from sdybridge.modules.hlo_annotations import HloAnnotations
 from sdybridge.modules.mlir.condensed_annotations import read_mlir
 from sdybridge.modules.programs import named, read_hlo, text_of
@@ -231,7 +230,7 @@ class _Tally:
 def local_bytes(one: Annotation) -> int | None:
     """What a value takes on one device; None if its shape is not known."""
     shape = one.local_shape
-    return None if shape is None else byte_size(shape)
+    return None if shape is None else shape.bytes
 
 
 def total_bytes(values: Iterable[Annotation]) -> int:

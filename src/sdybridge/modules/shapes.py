@@ -6,6 +6,8 @@ import functools
 import re
 from typing import NamedTuple
 
+from sdybridge.modules.element_types import bytes_of
+
 _LAYOUT = re.compile(r"\{[^{}]*+\}|/\*[^*]*+\*/")
 _TENSOR = re.compile(r"([a-zA-Z]\w*+)\s*+\[([^\[\]]*+)\]")
 
@@ -20,6 +22,11 @@ class TensorShape(NamedTuple):
 
     element_type: str
     dims: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int | None:
+        """What the tensor takes; None if that is not known, or too much for XLA to count."""
+        return bytes_of(self.element_type, self.dims)
 
     def __str__(self) -> str:
         return f"{self.element_type}[{','.join('?' if d < 0 else str(d) for d in self.dims)}]"

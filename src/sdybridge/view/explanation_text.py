@@ -6,10 +6,10 @@ import textwrap
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.element_types import size_text
 from sdybridge.sdy.printer import quote
 from sdybridge.view.remarks import show_runs
 from sdybridge.view.sharded import MeshOrigin
-from sdybridge.view.tensor_type import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -176,10 +176,10 @@ def _shard(explanation: Explanation) -> str:
     bytes_per_device, total = explanation.bytes_per_device, explanation.total_bytes
     text = f"{shard}"
     if bytes_per_device is not None:
-        text += f", {show_bytes(bytes_per_device)}"
+        text += f", {size_text(bytes_per_device)}"
     whole = None if tensor is None else tensor.bytes
     if total is not None and whole is not None and explanation.num_devices:
-        text += f"; {show_bytes(total)} on all {explanation.num_devices}, for a tensor of {show_bytes(whole)}"
+        text += f"; {size_text(total)} on all {explanation.num_devices}, for a tensor of {size_text(whole)}"
     return text
 
 

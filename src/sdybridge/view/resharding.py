@@ -11,10 +11,10 @@ from sdybridge.bridge import convert_to_sdy_sharding, get_manual_axes
 from sdybridge.bridge.grid_axes import subgroup_types
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import OpShardingType
+from sdybridge.modules.element_types import count_elements
 from sdybridge.view.collectives import Collective, plan
 from sdybridge.view.devices import devices_of, group_dim, shards_by_device
 from sdybridge.view.notebook import ShownAsText
-from sdybridge.view.tensor_type import count_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

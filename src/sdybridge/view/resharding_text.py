@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.element_types import size_text
 from sdybridge.view.explanation_text import axes_text, devices_text, fact, show_mesh
 from sdybridge.view.sharded import MeshOrigin
-from sdybridge.view.tensor_type import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _changes(resharding: Resharding) -> Iterator[str]:
     if before is not None and after is not None:
         sizes = ""
         if before.bytes is not None and after.bytes is not None:
-            sizes = f", {show_bytes(before.bytes)} to {show_bytes(after.bytes)}"
+            sizes = f", {size_text(before.bytes)} to {size_text(after.bytes)}"
         yield from fact("on a device", f"{before} to {after}{sizes}")
     copies = [resharding.before.copies, resharding.after.copies]
     if copies[0] != copies[1]:
@@ -120,7 +120,7 @@ def _steps(resharding: Resharding) -> Iterator[str]:
     tensor = resharding.tensor
     bits = None if tensor is None else tensor.element_bits
     if least is not None and bits is not None and least[1]:
-        most, total = (show_bytes(-(-count * bits // 8)) for count in least)
+        most, total = (size_text(-(-count * bits // 8)) for count in least)
         yield from fact(
             "at least", f"{most} to receive on a device, {total} on all: what they do not hold yet"
         )
@@ -138,7 +138,7 @@ def _step(step: Collective, before: tuple[int, ...], resharding: Resharding) -> 
     old, new = resharding.local(before), resharding.local(step.shards)
     if old is not None and new is not None and old.bytes is not None and new.bytes is not None:
         received = step.received(old.bytes, new.bytes)
-        what += f", {show_bytes(received)} received" if received else ", nothing received"
+        what += f", {size_text(received)} received" if received else ", nothing received"
     return what
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
 from sdybridge.errors import ParseError
+from sdybridge.modules.element_types import bytes_of, element_bits
 from sdybridge.source import Source, Span
 
 _ELEMENT = r"[A-Za-z!][\w.!<>:,\- ]*"
@@ -15,12 +15,7 @@ _MLIR = re.compile(
     rf"\s*(?:tensor|memref|vector)\s*<\s*((?:(?:\d+|\?)\s*x\s*)*)({_ELEMENT}?)\s*(?:,\s*[#\[].*)?>\s*"
 )
 _BARE = re.compile(r"\s*[\[(]?\s*((?:(?:\d+|\?)\s*[,x]\s*)*(?:\d+|\?)?)\s*,?\s*[\])]?\s*")
-_COMPLEX = re.compile(r"complex<(.*)>\Z")
-_QUANTIZED = re.compile(r"!quant\.\w+<\s*([a-z]+\d+)")
-_BITS = re.compile(r"(?:bf|tf|f|s|u|i|si|ui|c)(\d+)")
-_WHOLE_BYTES = {"pred": 8, "i1": 8, "token": 0, "none": 0}
 _MOST_DIGITS = 18
-_MOST_ELEMENTS = 2**63 - 1  # XLA counts in 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +101,7 @@ class TensorType:
         >>> TensorType.from_string("bf16[64,128]").bytes_of((16, 128))
         4096
         """
-        bits, elements = self.element_bits, count_elements(shape)
-        return None if bits is None or elements is None else -(-elements * bits // 8)
+        return bytes_of(self.element, shape)
 
     def with_shape(self, shape: tuple[int | None, ...]) -> TensorType:
         """A tensor of the same elements.
@@ -118,30 +112,6 @@ class TensorType:
         return TensorType(shape, self.element)
 
 
-def count_elements(shape: tuple[int | None, ...]) -> int | None:
-    """The number of elements; None if a size is not known, or XLA could not count them.
-
-    >>> count_elements((8, 3)), count_elements((8, None)), count_elements((2**40, 2**40))
-    (24, None, None)
-    """
-    sizes = [size for size in shape if size is not None]
-    count = math.prod(sizes)
-    return count if len(sizes) == len(shape) and count <= _MOST_ELEMENTS else None
-
-
-def element_bits(element: str) -> int | None:
-    """The bits of one element: booleans take a byte, 4-bit numbers half of one."""
-    if element in _WHOLE_BYTES:
-        return _WHOLE_BYTES[element]
-    inner = _COMPLEX.match(element)
-    if inner:
-        bits = element_bits(inner[1].strip())
-        return None if bits is None else 2 * bits
-    quantized = _QUANTIZED.match(element)
-    found = _BITS.match(quantized[1] if quantized else element)
-    return int(found[1][:4]) if found else None
-
-
 def _sizes(text: str) -> tuple[int | None, ...] | None:
     """The sizes with commas or `x` between them, those of XLA's bounded dimensions (`<=8`) included."""
     parts = [part.strip().removeprefix("<=") for part in re.split(r"[,x]", text)]
@@ -150,20 +120,3 @@ def _sizes(text: str) -> tuple[int | None, ...] | None:
     if not all(part == "?" or (part.isdecimal() and len(part) <= _MOST_DIGITS) for part in parts):
         return None
     return tuple(None if part == "?" else int(part) for part in parts)
-
-
-def show_bytes(count: int) -> str:
-    """A number of bytes for people: exact where short, else in binary units.
-
-    >>> show_bytes(1), show_bytes(640), show_bytes(32768), show_bytes(3 << 29)
-    ('1 byte', '640 bytes', '32 KiB', '1.5 GiB')
-    """
-    if count < 1024:
-        return f"{count} byte{'' if count == 1 else 's'}"
-    size = float(count)
-    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB"):
-        size /= 1024
-        if size < 1024 or unit == "PiB":
-            break
-    text = f"{size:.1f}".removesuffix(".0")
-    return f"{text} {unit}"

@@ -113,7 +113,7 @@ def test_a_rematerialization_warning() -> None:
     assert found[0]["before"]["tensor"]["shape"] == [16, 16, 16]
     assert [one["gained"] for one in found[0]["dimensions"]] == [[], ['"x"', '"y"'], []]
     text = run("-", "--mesh", "x=4,y=2", given=OLD).stdout
-    assert "The compiler gathers the whole tensor instead: 16 KiB on every device." in text
+    assert "The compiler gathers the whole tensor instead: 16.0 KiB on every device." in text
 
 
 def test_the_newer_warning_as_an_argument() -> None:
@@ -121,8 +121,8 @@ def test_the_newer_warning_as_an_argument() -> None:
     assert result.exit_code == 0
     assert "<text>:1:" in result.stdout
     assert "%gte" in result.stdout
-    assert "256 bytes to 64 bytes" in result.stdout
-    assert "The compiler gathers the whole tensor instead: 256 bytes on every device." in result.stdout
+    assert "256 B to 64 B" in result.stdout
+    assert "The compiler gathers the whole tensor instead: 256 B on every device." in result.stdout
 
 
 def test_a_log_with_several() -> None:

@@ -73,7 +73,7 @@ CASES = [
             'dimension 0 loses "y": 2 to 1 shards',
             'dimension 1 gains "x" "y": 1 to 8 shards',
             'dimension 2 loses "x": 4 to 1 shards',
-            "f32[8,16,4] to f32[16,2,16], 2 KiB to 2 KiB",
+            "f32[8,16,4] to f32[16,2,16], 2.0 KiB to 2.0 KiB",
         ),
     ),
     Case(
@@ -117,9 +117,7 @@ CASES = [
         (),
         says=("Nothing moves",),
     ),
-    Case(
-        "gather one", '[{"x"}, {"y"}]', '[{"x"}, {}]', ("all-gather",), XY, "f32[8,8]", ("96 bytes received",)
-    ),
+    Case("gather one", '[{"x"}, {"y"}]', '[{"x"}, {}]', ("all-gather",), XY, "f32[8,8]", ("96 B received",)),
     Case("slice one", '[{"x"}, {}]', '[{"x"}, {"y"}]', ("slice",), XY, "f32[8,8]"),
     Case(
         "swap equals",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sdybridge.errors import ParseError
-from sdybridge.view.tensor_type import TensorType, element_bits, show_bytes
+from sdybridge.modules.element_types import element_bits, size_text
+from sdybridge.view.tensor_type import TensorType
 
 
 @pytest.mark.parametrize(
@@ -66,12 +67,12 @@ def test_elements(element: str, bits: int | None) -> None:
 
 
 def test_bytes_in_units() -> None:
-    assert [show_bytes(n) for n in (0, 1, 1023, 1024, 1536, 1 << 20, 1 << 60)] == [
-        "0 bytes",
-        "1 byte",
-        "1023 bytes",
-        "1 KiB",
+    assert [size_text(n) for n in (0, 1, 1023, 1024, 1536, 1 << 20, 1 << 60)] == [
+        "0 B",
+        "1 B",
+        "1023 B",
+        "1.0 KiB",
         "1.5 KiB",
-        "1 MiB",
-        "1024 PiB",
+        "1.0 MiB",
+        "1024.0 PiB",
     ]
