@@ -36,8 +36,9 @@ from sdybridge.modules.splice import removal
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from sdybridge.hlo import HloSharding
     from sdybridge.modules.import_.open_values import OpenValues
     from sdybridge.modules.import_.sharding_calls import ShardingCall
     from sdybridge.target import Target
@@ -278,7 +279,7 @@ class ShardingImport:
             self._remove_added
             and hlo.is_replicated
             and not hlo.is_tuple
-            and len(about.types) > 1
+            and (len(about.types) > 1 or _is_added_form(hlo, about.types))
             and brace in self._control_flow
         ):
             self.removed += 1
@@ -421,3 +422,9 @@ class ShardingImport:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _is_added_form(hlo: HloSharding, types: Sequence[str | None]) -> bool:
+    """Whether it is what export adds to one result: over a named mesh, any other one has dimensions."""
+    named = hlo.named_sharding
+    return named is not None and not named.dim_shardings and any(sharding_rank(one) for one in types)
