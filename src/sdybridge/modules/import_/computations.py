@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sdybridge.modules.carriers import CarrierValue
-    from sdybridge.modules.mlir.operations import Operation
+    from sdybridge.modules.mlir.operations import Argument, Operation
     from sdybridge.modules.splice import Edit
     from sdybridge.source import Source
     from sdybridge.target import Target
@@ -414,10 +414,7 @@ class ComputationImport:
         elif shift < 0:
             body = re.sub(rf"\n {{{-shift}}}", "\n", body)
         prefix = self._prefix()
-        arguments = ", ".join(
-            f"{argument.name}: {self.text[argument.type.start : argument.type.end]}"
-            for argument in function.arguments
-        )
+        arguments = ", ".join([self._declared(argument) for argument in function.arguments])
         ins, outs = (
             ", ".join(sharding.stripped for sharding in side.shardings) for side in (call.ins, call.outs)
         )
@@ -436,6 +433,13 @@ class ComputationImport:
             f" out_shardings=[{outs}] manual_axes={axes} {inside}\n{_indent(anchor)}}}"
             f" : ({', '.join(call.operand_types)}) -> {outputs}{location}"
         )
+
+    def _declared(self, argument: Argument) -> str:
+        """An argument of a function without its attributes."""
+        text, of_type = self.text, argument.type
+        rest = text[(argument.dictionary or of_type).end : argument.span.end].strip()
+        location = f" {rest}" if rest.startswith("loc") else ""
+        return f"{argument.name}: {text[of_type.start : of_type.end]}{location}"
 
     def _prefix(self) -> str:
         """What to put before the names of one more body."""
