@@ -31,8 +31,12 @@ NAMES = (
     "manual_collectives",
     "manual_axes",
     "manual_layers",
+    "constraints",
+    "linear_algebra",
+    "transformer_step",
+    "callbacks",
 )
-THERE_AND_BACK = frozenset({"mlp_step", "scanned_layers", "several_results", "control_flow", "manual_axes"})
+THERE_AND_BACK = frozenset(NAMES)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import click
 from sdybridge.checks import CHECKS, Finding, Severity, check_module, selected, unreadable
 from sdybridge.cli.check_formats import as_github, as_json, as_sarif
 from sdybridge.cli.check_report import report
-from sdybridge.cli.options import Names, target_option
+from sdybridge.cli.options import Names, refuse_options, target_option
 from sdybridge.cli.rule_page import rule_page, without_links
 from sdybridge.cli.tables import aligned, terminal_width
 from sdybridge.cli.terminal import ProgressBar, check_standard_input, read_program
@@ -109,6 +109,7 @@ def command(
       sdybridge check - --ignore SB401 --replicated-bytes 1GiB < step.mlir
       sdybridge check --explain SB202
     """  # noqa: D301  (click reads the escape)
+    _refuse_unused(form, explain, rules=rules)
     if rules:
         click.echo("\n".join(_rule_table()))
         return
@@ -162,3 +163,12 @@ def _rule_table() -> Sequence[str]:
         for rule in CHECKS.values()
     ]
     return aligned(rows, crop=3, width=terminal_width(), indent="")
+
+
+def _refuse_unused(form: str, explain: str | None, *, rules: bool) -> None:
+    """Check that no options are given that would do nothing."""
+    if rules or explain:
+        others = ("files", "select", "ignore", "fail_on", "replicated_bytes", "form", "show_all", "target")
+        refuse_options(others, f"{{}} is for a check, and --{'rules' if rules else 'explain'} makes none")
+    if form != "human":
+        refuse_options(("show_all",), "{} is for people; the other formats have every finding")

@@ -18,7 +18,7 @@ from sdybridge.bridge import (
     to_v3_sharding,
 )
 from sdybridge.bridge.notations import Notation, notation_of, read_hlo_sharding
-from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
+from sdybridge.cli.options import MeshType, Names, known_meshes, refuse_options, target_option
 from sdybridge.cli.terminal import read_text, refuse_file_name
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, locate
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     from sdybridge.bridge import InferredMeshes, Loss
     from sdybridge.hlo import HloSharding
+
+_OF_HLO = ("ranks", "open_dims", "axis_names")
+"""The parameters that are about HLO shardings only."""
 
 Known = dict[str, MeshAttr] | MeshAttr | None
 """The meshes of `--mesh`: by name, one for every name, or none."""
@@ -139,6 +142,7 @@ def command(
     source = read_text("-") if text == "-" else Source(text, "<text>")
     lines = list(_lines(source.text)) if text == "-" else [Span(0, len(text))]
     hlo = _read_hlo(source, lines, target)
+    _refuse_unused(len(lines), len(hlo), to)
     inferred = _infer(source, hlo, options)
     for line in lines:
         sharding = hlo.get(line)
@@ -155,6 +159,16 @@ def command(
                 verb = "lost" if kind == loss.kind.value else "chose"
                 label = click.style(f"{verb} {kind}:", fg="yellow")
                 click.echo(f"{label} {loss.detail} ({loss.kind.explanation})", err=True)
+
+
+def _refuse_unused(lines: int, hlo: int, to: str | None) -> None:
+    """Check that no options are given that none of the lines needs, of which so many are HLO shardings."""
+    if hlo == 0 and lines:
+        refuse_options(_OF_HLO, "{} is for HLO shardings; a Shardy sharding says it itself")
+    if hlo == lines:
+        refuse_options(("manual_axes",), "{} is for Shardy shardings; an HLO sharding says it itself")
+        if to not in {None, "sdy", "json"}:
+            refuse_options(("meshes", *_OF_HLO), "{} is for the way to Shardy; --to asks for an HLO sharding")
 
 
 def _lines(text: str) -> Iterator[Span]:

@@ -11,7 +11,7 @@ import click
 
 from sdybridge.checks import Verdict, compare_programs, compare_shardings, open_program, read_sharding
 from sdybridge.checks.layout import part_sizes
-from sdybridge.cli.options import MeshType, Names, known_meshes, target_option
+from sdybridge.cli.options import MeshType, Names, known_meshes, refuse_options, target_option
 from sdybridge.cli.summary import plural
 from sdybridge.cli.terminal import check_standard_input, is_file, read_program, refuse_file_name
 from sdybridge.hlo import OpShardingType
@@ -97,6 +97,9 @@ def command(
     files = [text == "-" or is_file(text) for text in (a, b)]
     if all(files):
         check_standard_input((a, b))
+        refuse_options(
+            ("meshes", "shape", "manual_axes"), "{} is for two shardings; programs say it themselves"
+        )
         failed = _diff_programs(a, b, target, common=common, exact=exact, in_json=in_json,
                                 most=sys.maxsize if show_all else _FEW)  # fmt: skip
         sys.exit(failed)
@@ -104,6 +107,7 @@ def command(
         if is_program:
             raise click.UsageError(f"{text} is a file, and {other!r} is none: compare two of a kind")
         refuse_file_name(text, "compare two programs, or two shardings")
+    refuse_options(("common", "show_all"), "{} is for programs; of two shardings every difference is listed")
     known = known_meshes(meshes)
     placed = [
         read_sharding(text, known, manual_axes=manual_axes, target=target, name=name)

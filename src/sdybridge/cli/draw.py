@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.given import found_in, in_text, literal, sharding_options
-from sdybridge.cli.options import known_meshes, target_option
+from sdybridge.cli.options import known_meshes, refuse_options, target_option
 from sdybridge.cli.terminal import write_program
 from sdybridge.errors import SdyBridgeError
 from sdybridge.view.drawing import Drawing, Drawings, drawing_of
@@ -80,9 +80,13 @@ def command(
         )
         drawings = [drawing_of(explanation_of(one)) for several in placed for one in several]
     else:
+        refuse_options(
+            ("manual_axes",), "{} is for a sharding by itself; a program says which axes are manual"
+        )
         drawings = _drawn(*found, known, shape, axis_names, target)
     picture = drawings[0] if len(drawings) == 1 else Drawings(drawings)
     if output and output.lower().endswith(".svg"):
+        refuse_options(("width", "height", "plain"), "{} is for text; an SVG has a size and lines of its own")
         write_program(output, picture.to_svg())
     else:
         _write(picture, output, width, height, plain=plain)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, sharding_options
-from sdybridge.cli.options import known_meshes, target_option
+from sdybridge.cli.options import known_meshes, refuse_options, target_option
 from sdybridge.cli.tables import terminal_width
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.element_types import size_text
@@ -75,6 +75,9 @@ def command(
         raise click.UsageError(f"{len(texts)} texts are too many: one sharding, two to compare, or a file")
     found = found_in(texts, line, op, target)
     if found is not None:
+        refuse_options(
+            ("manual_axes",), "{} is for a sharding by itself; a program says which axes are manual"
+        )
         if not found[1]:
             click.echo(f"{found[0].name}: no shardings", err=True)
         _explain_found(*found, known, shape, axis_names, target, in_json=in_json)

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import MeshType, all_functions_option, known_meshes, target_option
+from sdybridge.cli.options import (
+    MeshType,
+    all_functions_option,
+    known_meshes,
+    refuse_extra_summary,
+    refuse_options,
+    target_option,
+)
 from sdybridge.cli.summary import as_json, describe, function_table, plural
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import CarrierForm, ConstraintForm, export_module
+from sdybridge.modules.programs import is_hlo
 
 if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
@@ -81,6 +89,14 @@ def command(
     """  # noqa: D301  (click reads the escape)
     program = read_program(file)
     source = program.source
+    if is_hlo(program.data):
+        refuse_options(
+            ("portable", "add_missing_sharding_to_control_flow"),
+            "{} is for MLIR, and this is HLO: it has shardings only where the program has them",
+        )
+    else:
+        refuse_options(("meshes",), "{} is for HLO; an MLIR program declares its meshes, with sdy.mesh")
+    refuse_extra_summary(quiet=quiet, in_json=in_json)
     start = time.perf_counter()
     with ProgressBar(f"export {source.name}", len(source.text)) as bar:
         result = export_module(

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import MeshType, Names, all_functions_option, known_meshes, target_option
+from sdybridge.cli.options import (
+    MeshType,
+    Names,
+    all_functions_option,
+    known_meshes,
+    refuse_extra_summary,
+    refuse_options,
+    target_option,
+)
 from sdybridge.cli.summary import as_json, describe, function_table, place, plural
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import import_module
+from sdybridge.modules.programs import is_hlo
 
 if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
@@ -90,6 +99,12 @@ def command(
     known = known_meshes(meshes)
     program = read_program(file)
     source = program.source
+    if is_hlo(program.data):
+        refuse_options(
+            ("remove_added_sharding_from_control_flow",),
+            "{} is for MLIR, and this is HLO, where every sharding is imported",
+        )
+    refuse_extra_summary(quiet=quiet, in_json=in_json)
     start = time.perf_counter()
     with ProgressBar(f"import {source.name}", len(source.text)) as bar:
         result = import_module(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import target_option
+from sdybridge.cli.options import refuse_options, target_option
 from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned, terminal_width
 from sdybridge.cli.terminal import ProgressBar, check_standard_input, read_program, show_error
@@ -53,6 +53,8 @@ def command(files: tuple[str, ...], target: Target, *, show_all: bool, in_json: 
       sdybridge inspect module_0001.hlo.pb
       sdybridge inspect - --json < step.mlir | jq .shardings
     """  # noqa: D301  (click reads the escape)
+    if in_json:
+        refuse_options(("show_all",), "{} is for the tables; --json has everything")
     check_standard_input(files)
     reports = []
     failed = False

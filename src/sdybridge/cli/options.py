@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.sdy import MeshAttr
 from sdybridge.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 target_option = click.option(
     "--target",
@@ -23,6 +30,37 @@ target_option = click.option(
 all_functions_option = click.option(
     "-a", "--all", "all_functions", is_flag=True, help="Every function in the summary, not the first 10."
 )
+
+
+def refuse_options(names: Iterable[str], why: str) -> None:
+    """Check that options are not given that would do nothing.
+
+    Args:
+        names: The names of their parameters.
+        why: What they would do nothing for, and what to do instead: `{}` stands for the option.
+
+    Raises:
+        click.UsageError: One is given.
+    """
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and context.get_parameter_source(parameter.name) in _GIVEN:
+            name = (
+                parameter.opts[-1] if isinstance(parameter, click.Option) else parameter.human_readable_name
+            )
+            raise click.UsageError(why.format(name))
+
+
+def refuse_extra_summary(*, quiet: bool, in_json: bool) -> None:
+    """Check that no options about the summary are given which there is none for.
+
+    Raises:
+        click.UsageError: One is.
+    """
+    if in_json:
+        refuse_options(("quiet", "all_functions"), "{} is for the summary in words; --json has everything")
+    if quiet:
+        refuse_options(("all_functions",), "{} is for the summary, which --quiet leaves out")
 
 
 class Names(click.ParamType[tuple[str, ...]]):

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from sdybridge.cli.options import refuse_extra_summary
 from sdybridge.cli.summary import as_json, describe
 from sdybridge.cli.terminal import read_program, write_program
 from sdybridge.modules import rename_axes
@@ -29,6 +30,7 @@ def command(names: tuple[str, ...], file: str, output: str | None, *, quiet: boo
       sdybridge rename-axes _axis_0=data _axis_1=model step.mlir -o named.mlir
       sdybridge rename-axes x=y y=x - < module.txt
     """  # noqa: D301  (click reads the escape)
+    refuse_extra_summary(quiet=quiet, in_json=in_json)
     program = read_program(file)
     renamed: dict[str, str] = {}
     for name in names:

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from sdybridge.cli.options import refuse_extra_summary
 from sdybridge.cli.summary import as_json, describe
 from sdybridge.cli.terminal import read_program, write_program
 from sdybridge.modules import Spelling, rewrite_module
@@ -37,6 +38,7 @@ def command(file: str, output: str | None, to: str, *, quiet: bool, in_json: boo
       sdybridge rewrite module.hlo.pb --to named -o named.hlo.pb
       sdybridge rewrite - --to v1 < step.hlo.mlir
     """  # noqa: D301  (click reads the escape)
+    refuse_extra_summary(quiet=quiet, in_json=in_json)
     program = read_program(file)
     start = time.perf_counter()
     result = rewrite_module(program.data, to, name=program.source.name)

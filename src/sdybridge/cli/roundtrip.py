@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.options import target_option
-from sdybridge.cli.summary import plural
-from sdybridge.cli.terminal import ProgressBar, read_text, write_program
+from sdybridge.cli.options import refuse_options, target_option
+from sdybridge.cli.summary import place, plural
+from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import ConstraintForm, round_trip
+from sdybridge.modules.programs import is_hlo
 
 if TYPE_CHECKING:
     from sdybridge.modules import RoundTrip, RoundTripSharding
@@ -48,8 +49,9 @@ def command(
 ) -> None:
     """Export a program, import it back, and compare its shardings.
 
-    FILE is StableHLO/MLIR text with Shardy shardings, or - for standard input. What comes back different is
-    listed with the losses that made it so. The exit code is 1 if anything does, 0 if nothing does.
+    FILE is StableHLO/MLIR text with Shardy shardings; HLO text or an HLO proto, in which they ride along; or
+    - for standard input. What comes back different is listed with the losses that made it so. The exit code
+    is 1 if anything does, 0 if nothing does.
 
     \b
     Examples:
@@ -57,11 +59,16 @@ def command(
       sdybridge roundtrip step.mlir --infer-meshes -o imported.mlir
       sdybridge roundtrip - --portable --json < step.mlir
     """  # noqa: D301  (click reads the escape)
-    source = read_text(file)
+    program = read_program(file)
+    source = program.source
+    if is_hlo(program.data):
+        refuse_options(("portable",), "{} is for MLIR, and this is HLO, which has calls of Sharding already")
+    if in_json:
+        refuse_options(("quiet",), "{} is for the comparison in words; --json has everything")
     start = time.perf_counter()
     with ProgressBar(f"roundtrip {source.name}", len(source.text)) as bar:
         trip = round_trip(
-            source.text,
+            program.data,
             name=source.name,
             keep_meshes=not infer_meshes,
             target=target,
@@ -70,7 +77,7 @@ def command(
         )
     seconds = time.perf_counter() - start
     if output:
-        write_program(output, trip.imported.text)
+        write_program(output, trip.imported.program)
     if in_json:
         click.echo(json.dumps(_as_json(trip, source, seconds), indent=2))
     elif not quiet:
@@ -93,9 +100,9 @@ def _describe(trip: RoundTrip, source: Source, seconds: float) -> str:
         f"  exported again: {stable}",
     ]
     for sharding in differences:
-        line, column = source.location(sharding.first)
+        at = place(trip.exported, source, sharding.first)
         lines += [
-            f"{source.name}:{line}:{column}: at {plural(sharding.count, 'site')}",
+            f"{source.name}:{at}: at {plural(sharding.count, 'site')}",
             f"  before: {_before(sharding)}",
             f"  hlo:    {sharding.hlo}",
             f"  after:  {_after(sharding)}",
@@ -118,7 +125,7 @@ def _as_json(trip: RoundTrip, source: Source, seconds: float) -> dict[str, objec
                 "after": _after(sharding) if sharding.after is not None else None,
                 "is_same": sharding.is_same,
                 "count": sharding.count,
-                "first": "{}:{}".format(*source.location(sharding.first)),
+                "first": place(trip.exported, source, sharding.first),
                 "losses": [{"kind": loss.kind.value, "detail": loss.detail} for loss in sharding.losses],
             }
             for sharding in trip.shardings

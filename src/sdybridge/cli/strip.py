@@ -7,6 +7,7 @@ import time
 
 import click
 
+from sdybridge.cli.options import refuse_extra_summary
 from sdybridge.cli.summary import as_json, describe
 from sdybridge.cli.terminal import read_program, write_program
 from sdybridge.modules import strip_shardings
@@ -28,6 +29,7 @@ def command(file: str, output: str | None, *, quiet: bool, in_json: bool) -> Non
       sdybridge strip module.txt -o plain.txt
       sdybridge strip module.hlo.pb -o plain.hlo.pb
     """  # noqa: D301  (click reads the escape)
+    refuse_extra_summary(quiet=quiet, in_json=in_json)
     program = read_program(file)
     start = time.perf_counter()
     result = strip_shardings(program.data, name=program.source.name)

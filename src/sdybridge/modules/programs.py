@@ -51,6 +51,17 @@ def is_hlo_text(text: str) -> bool:
     return _HLO.match(text) is not None
 
 
+def is_hlo(data: str | bytes) -> bool:
+    """Whether a program is HLO, as text or as a proto; otherwise it is MLIR.
+
+    >>> is_hlo("HloModule m"), is_hlo(b"module {}")
+    (True, False)
+    """
+    if isinstance(data, bytes):
+        return is_proto(data) or is_hlo_text(text_of(data))
+    return is_hlo_text(data)
+
+
 def read_hlo(data: str | bytes, name: str = "<program>") -> HloProgram | None:
     r"""The HLO program that `data` holds; None if it is text of another kind.
 

@@ -93,12 +93,14 @@ class RoundTrip:
 
         The names of values do not count: import gives new ones to those in manual computations.
         """
+        if self.exported.proto is not None:
+            return self.again.proto == self.exported.proto
         again, exported = self.again.text, self.exported.text
         return again == exported or numbered_values(again) == numbered_values(exported)
 
 
 def round_trip(
-    text: str,
+    text: str | bytes,
     *,
     name: str = "<string>",
     keep_meshes: bool = True,
@@ -110,7 +112,8 @@ def round_trip(
     """Export a program, import the result, and compare its shardings with those that it had.
 
     Args:
-        text: MLIR text with Shardy shardings.
+        text: MLIR text with Shardy shardings; or HLO text, or the bytes of an HLO proto, in which these ride
+            along.
         name: The name of the text, for errors.
         keep_meshes: Import onto the program's own meshes; otherwise onto inferred ones, as XLA does.
         target: Whose conventions to follow; see `Target`.
@@ -131,7 +134,7 @@ def round_trip(
         <@mesh, [{"x", ?}]> comes back as <@mesh, [{"x"}]>
     """
 
-    def export(text: str, name: str, progress: Callable[[int], None] | None = None) -> ExportResult:
+    def export(text: str | bytes, name: str, progress: Callable[[int], None] | None = None) -> ExportResult:
         return export_module(
             text,
             name=name,
@@ -143,8 +146,8 @@ def round_trip(
 
     exported = export(text, name, progress)
     meshes = exported.meshes if keep_meshes else None
-    imported = import_module(exported.text, name=f"{name} (exported)", mesh=meshes, target=target)
-    again = export(imported.text, f"{name} (imported)")
+    imported = import_module(exported.program, name=f"{name} (exported)", mesh=meshes, target=target)
+    again = export(imported.program, f"{name} (imported)")
     found = [sharding for sharding in imported.shardings if sharding.after]
     back = {_key(sharding.before, _values(sharding.after)): sharding for sharding in found}
     shardings = [_compared(sharding, back, keep_meshes=keep_meshes) for sharding in exported.shardings]
