@@ -99,6 +99,24 @@ def test_fields_of_the_module() -> None:
     assert removed == module(instruction("b", "negate", 1))
 
 
+def test_instructions_with_equal_last_fields() -> None:
+    def instructions(sharding: HloSharding) -> list[bytes]:
+        old, new = message_field(40, ROWS.to_proto_bytes()), message_field(40, sharding.to_proto_bytes())
+        last = new + message_field(68, b"") + UNKNOWN
+        return [
+            message_field(1, b"a") + SHAPE + number(35, 0) + last,
+            message_field(1, b"b") + SHAPE + number(35, 1) + last,
+            message_field(1, old) + SHAPE + number(35, 2) + last,  # the name looks like the sharding
+            last + message_field(1, b"d") + SHAPE + number(35, 3),
+            message_field(1, b"e") + new + number(35, 4) + SHAPE + UNKNOWN + message_field(68, b""),
+        ]
+
+    for sharding in (MANUAL, LONG):
+        edit = Edit(keeps_sharding=False, sharding=sharding)
+        edited = HloProto(module(*instructions(ROWS))).edited(lambda _: edit)  # noqa: B023  (called at once)
+        assert edited == module(*instructions(sharding))
+
+
 @pytest.mark.parametrize("sharding", [MANUAL, ROWS, LONG])
 def test_a_new_sharding_is_where_protobuf_would_write_it(sharding: HloSharding) -> None:
     entry = map_entry("xla.sdy.k", "v")

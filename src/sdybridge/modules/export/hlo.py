@@ -90,7 +90,7 @@ class HloExport:
             if target == RESULT_CALL and self._put_on_root(site, change.sharding):
                 return moved
         returned = self._returned.get(site.computation)
-        if returned and returned.shardings and returned.root.offset == site.offset:
+        if returned and returned.shardings and site.is_root:
             own = site.sharding if change.keeps_sharding else change.sharding
             return replace(change, keeps_sharding=False, sharding=returned.sharding(own))
         return change
@@ -132,7 +132,7 @@ class HloExport:
             self._returned[computation] = returned_values(self._program, computation)
         returned = self._returned[computation]
         indices = returned.indices.get(call.value) if returned else None
-        if not sharding or not returned or not indices or returned.root.offset == call.offset:
+        if not sharding or not returned or not indices or call.is_root:
             return False
         returned.shardings.update(dict.fromkeys(indices, sharding))
         return True

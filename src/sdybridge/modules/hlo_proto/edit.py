@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sdybridge.modules.hlo_program import every
 from sdybridge.modules.hlo_proto import site as sites
 from sdybridge.modules.hlo_proto.frontend_attributes import map_edits, map_entry
-from sdybridge.modules.hlo_proto.wire import apply, message_field, with_lengths
+from sdybridge.modules.hlo_proto.wire import apply, find_field, message_field, with_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sdybridge.modules.hlo_proto.program import HloProto
     from sdybridge.modules.hlo_proto.wire import Field
     from sdybridge.target import Target
+
+    # The new bytes by the old ones and the edit's key. The edit keeps alive what that names.
+    _Tails = dict[tuple[object, ...], tuple[hlo_program.Edit, bytes]]
 
 _MODULE_ATTRIBUTES = 19
 
@@ -33,17 +36,18 @@ def edited(
     data = program.data
     edits: list[wire.Edit] = []
     of_computation: dict[Field, list[wire.Edit]] = {}
+    known: _Tails = {}
     for site in every(program.sites(), more):
         change = edit(site)
         if change is None:
             continue
-        if isinstance(site, sites.FieldSite):
+        if isinstance(site, sites.InstructionSite):
+            own = _tail_edits(program, site, change, target, known)
+            if own:
+                inside = of_computation.setdefault(site.within.field, [])
+                inside += with_lengths(data, [site.field], own)
+        elif isinstance(site, sites.FieldSite):
             edits += _field_edits(program, site, change, target)
-        if not isinstance(site, sites.InstructionSite):
-            continue
-        own = _instruction_edits(program, site, change, target)
-        if own:
-            of_computation.setdefault(site.within.field, []).extend(with_lengths(data, [site.field], own))
     for field, inside in of_computation.items():
         edits += with_lengths(data, [field], inside)
     if attributes:
@@ -68,6 +72,29 @@ def _replaced(data: bytes, field: Field, payload: bytes) -> list[wire.Edit]:
     if data[field.value : field.end] == payload:
         return []
     return with_lengths(data, [field], [(field.value, field.end, payload)])
+
+
+def _tail_edits(
+    program: HloProto,
+    site: sites.InstructionSite,
+    change: hlo_program.Edit,
+    target: Target,
+    known: _Tails,
+) -> list[wire.Edit]:
+    """The edit of an instruction's last fields: all that may change is there, and they are often alike."""
+    new = change.sharding
+    is_same = change.keeps_sharding or (new and site.has_sharding_of(program.proto_bytes(new, target)))
+    if is_same and not change.attributes:
+        return []
+    data, end = program.data, site.field.end
+    at = find_field(data, site.field.value, end, site.path, sites.SHARDING)
+    tail = data[at:end]
+    key = tail, change.key
+    if key not in known:
+        edits = _instruction_edits(program, site, change, target)
+        known[key] = change, apply(tail, [(start - at, stop - at, new) for start, stop, new in edits])
+    after = known[key][1]
+    return [] if after == tail else [(at, end, after)]
 
 
 def _instruction_edits(

@@ -24,6 +24,7 @@ from sdybridge.modules.hlo_proto.wire import (
     read_holder,
     read_varint,
     truncated,
+    varint,
 )
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
@@ -40,6 +41,7 @@ DEVICE_ASSIGNMENT, FRONTEND_ATTRIBUTES = 15, 19
 _INSTRUCTIONS, _ID, _ROOT_ID = 2, 5, 6
 _COMPUTATION_COUNT = 2  # of the device assignment
 _SHARDING_TAG = b"\xc2\x02"
+_ID_TAG = b"\x98\x02"
 _CARRIER = SHARDY.encode()
 _MODULE_STARTS = (b"\x0a", b"\x12", b"\x1a")  # the tags of its first fields, which start no name
 _WRAPPERS = ("hlo_module", "hlo.hlo_module")
@@ -79,6 +81,8 @@ class HloProto(HloProgram):
         self.data = data
         self.file = file
         self.parsed: dict[bytes, HloSharding] = {}  # each distinct sharding is parsed once
+        self.shapes: dict[bytes, str] = {}  # each distinct shape is read once, too
+        self._latest: Computation | None = None
         self.parse_instruction, self.decode_error = instruction_parser()
         self._written: dict[int, tuple[HloSharding, bytes]] = {}
         if data[:1] not in (b"", *_MODULE_STARTS):
@@ -192,7 +196,8 @@ class HloProto(HloProgram):
             fields, found = read_holder(self.data, field.value, field.end, path, _INSTRUCTIONS, wanted)
             name = next((self._text(one) for one in fields if one.number == NAME), "")
             is_entry = self._number(fields, _ID) == entry_id
-            yield Computation(field, name, is_entry, self._number(fields, _ROOT_ID), found, path)
+            self._latest = Computation(field, name, is_entry, self._number(fields, _ROOT_ID), found, path)
+            yield self._latest
 
     def _number(self, fields: list[Field], number: int) -> int:
         for field in fields:
@@ -220,21 +225,36 @@ class HloProto(HloProgram):
 
     def root(self, computation: str) -> HloSite | None:
         """The instruction that the computation calls its root."""
-        return next((site for site in self.instructions(computation) if site.is_root), None)
+        within = self._named(computation)
+        if within is None:
+            return None
+        found = self._instructions(within, _ID_TAG + varint(within.root_id))
+        return next((site for site in found if site.is_root), None) or next(
+            (site for site in self._instructions(within, b"") if site.is_root), None
+        )
 
     def instructions(self, computation: str) -> Iterator[InstructionSite]:
         """Every instruction of the computation of that name, in the order of the bytes."""
-        return self._instructions(b"", lambda one: one.name == computation)
+        within = self._named(computation)
+        return iter(()) if within is None else self._instructions(within, b"")
+
+    def _named(self, computation: str) -> Computation | None:
+        latest = self._latest
+        if latest and latest.name == computation:
+            return latest
+        return next((one for one in self.computations() if one.name == computation), None)
+
+    def _instructions(self, within: Computation, wanted: bytes) -> Iterator[InstructionSite]:
+        """The instructions of a computation whose bytes hold some."""
+        field = within.field
+        _, found = read_holder(self.data, field.value, field.end, within.path, _INSTRUCTIONS, [wanted])
+        return (InstructionSite(self, within, index, one) for index, one in found)
 
     def _entry(self, wanted: bytes) -> Iterator[InstructionSite]:
         """The instructions of the entry computation whose bytes hold some."""
-        return self._instructions(wanted, lambda one: one.is_entry)
-
-    def _instructions(self, wanted: bytes, where: Callable[[Computation], bool]) -> Iterator[InstructionSite]:
-        for computation in self.computations([wanted]):
-            if where(computation):
-                for index, field in computation.instructions:
-                    yield InstructionSite(self, computation, index, field)
+        for computation in self.computations([]):
+            if computation.is_entry:
+                yield from self._instructions(computation, wanted)
 
     def inputs(self) -> list[HloSite]:
         """The parameters of the entry computation, by number."""

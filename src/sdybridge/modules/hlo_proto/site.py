@@ -101,7 +101,11 @@ class InstructionSite(HloSite):
     def shape(self) -> str:
         """Its shape as text, without layouts."""
         data: bytes = self._message.shape
-        return shape_text(data, 0, len(data), f"{self.path}.shape") if data else ""
+        known = self._program.shapes.get(data)
+        if known is None:
+            known = shape_text(data, 0, len(data), f"{self.path}.shape") if data else ""
+            self._program.shapes[data] = known
+        return known
 
     @property
     def tensors(self) -> tuple[TensorShape, ...] | None:

@@ -6,6 +6,8 @@ not parsed: the bytes are walked, and only those that change are written anew.
 
 from __future__ import annotations
 
+import functools
+import operator
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,6 +96,40 @@ def read_fields(data: bytes, at: int, end: int, where: str, most: int = sys.maxs
     return fields
 
 
+def find_field(data: bytes, at: int, end: int, where: str, least: int) -> int:
+    r"""Where the first field of the message starts whose number is at least `least`; otherwise where it ends.
+
+    Raises:
+        ProtoError: The bytes before are no fields, or end within one.
+
+    >>> find_field(b"\x08\x05\x12\x01a", 0, 5, "message", 2)
+    2
+    """
+    least <<= 3
+    start = at
+    while at < end:
+        start = at
+        tag, value = data[at], at + 1
+        if tag >= 0x80:
+            if value < end and data[value] < 0x80:
+                tag += (data[value] << 7) - 0x80
+                value += 1
+            else:
+                tag, value = read_varint(data, at, end, where)
+        if tag >= least:
+            return at
+        size = data[value] if value < end else 0x80
+        if tag & 7 == BYTES and size < 0x80:
+            at = value + 1 + size
+        elif tag & 7 == VARINT and size < 0x80:
+            at = value + 1
+        else:
+            at = read_fields(data, at, end, where, 1)[0].end
+    if at > end:
+        raise truncated(f"{where}: a field", start, at - end)
+    return end
+
+
 def read_holder(
     data: bytes, at: int, end: int, where: str, number: int, wanted: Sequence[bytes]
 ) -> tuple[list[Field], list[tuple[int, Field]]]:
@@ -132,7 +168,11 @@ def read_holder(
         value = at + 2
         size = data[at + 1] if at + 1 < end else 0x80
         if size >= 0x80:
-            size, value = read_varint(data, at + 1, end, where)
+            if value < end and data[value] < 0x80:
+                size += (data[value] << 7) - 0x80
+                value += 1
+            else:
+                size, value = read_varint(data, at + 1, end, where)
         at = value + size
         if at > end:
             raise truncated(f"{where}: field {number}", start, at - end)
@@ -140,7 +180,7 @@ def read_holder(
             if hit < value:
                 hit = min([data.find(one, value, end) % far for one in wanted])
             if hit < at:
-                found.append((index, Field(number, BYTES, start, value, at)))
+                found.append((index, tuple.__new__(Field, (number, BYTES, start, value, at))))
         index += 1
     return others, found
 
@@ -190,6 +230,7 @@ def read_varint(data: bytes, at: int, end: int, where: str) -> tuple[int, int]:
     raise ProtoError(f"{where}: {what}", notes=[_at(at)])
 
 
+@functools.lru_cache(maxsize=4096)  # lengths repeat
 def varint(value: int) -> bytes:
     r"""The bytes of a number that is not negative.
 
@@ -223,7 +264,9 @@ def with_lengths(data: bytes, chain: Iterable[Field], edits: list[Edit]) -> list
     """
     growth = sum(len(new) - (end - start) for start, end, new in edits)
     for field in chain:
-        _, at = read_varint(data, field.start, field.value, "")
+        at = field.start + 1
+        if data[field.start] >= 0x80:
+            _, at = read_varint(data, field.start, field.value, "")
         length = varint(field.end - field.value + growth)
         edits.append((at, field.value, length))
         growth += len(length) - (field.value - at)
@@ -234,7 +277,7 @@ def apply(data: bytes, edits: list[Edit]) -> bytes:
     """`data` with all edits, which must not overlap; those at one place stay in their order."""
     pieces: list[bytes] = []
     last = 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
+    for start, end, new in sorted(edits, key=operator.itemgetter(0, 1)):
         pieces += (data[last:start], new)
         last = end
     pieces.append(data[last:])

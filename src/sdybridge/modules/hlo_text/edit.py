@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sdybridge.errors import ConversionError
 from sdybridge.modules.carriers import Quoting, write_string
 from sdybridge.modules.hlo_program import every
 from sdybridge.modules.hlo_text.instruction import place_of, with_entries
-from sdybridge.modules.hlo_text.site import TextSite
 from sdybridge.modules.splice import splice
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.hlo_program import Edit, HloSite
     from sdybridge.modules.hlo_text.instruction import HloAttribute
     from sdybridge.modules.hlo_text.program import HloText
+    from sdybridge.modules.hlo_text.site import TextSite
     from sdybridge.source import Source
     from sdybridge.target import Target
 
@@ -33,9 +33,10 @@ def edited(
     """See `HloProgram.edited`."""
     edits: list[splices.Edit] = []
     known: dict[tuple[object, ...], tuple[Edit, str]] = {}  # the edit keeps alive what its key names
-    for site in every(program.sites(), more):
+    for found in every(program.sites(), more):
+        site = cast("TextSite", found)
         change = edit(site)
-        if change is None or not isinstance(site, TextSite):
+        if change is None:
             continue
         core = site.core
         if core is None:

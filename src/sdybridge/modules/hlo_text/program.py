@@ -210,7 +210,7 @@ class HloText(HloProgram):
             ParseError: The text is malformed where it carries shardings.
         """
         for found, computation in self._hits():
-            site = found if isinstance(found, TextSite) else LineSite(self, found, computation)
+            site = LineSite(self, found, computation) if isinstance(found, re.Match) else found
             if site.is_carrier:
                 yield site
 
@@ -219,10 +219,10 @@ class HloText(HloProgram):
         tallies: dict[tuple[object, ...], tuple[TextSite, list[int]]] = {}
         hits = self._hits()
         for found, computation in reported(hits, _offset, progress) if progress else hits:
-            key = found.key if isinstance(found, TextSite) else found.group(*KEY)
+            key = found.group(*KEY) if isinstance(found, re.Match) else found.key
             known = tallies.get(key)
             if known is None:
-                site = found if isinstance(found, TextSite) else LineSite(self, found, computation)
+                site = LineSite(self, found, computation) if isinstance(found, re.Match) else found
                 known = tallies[key] = site, [0]
             known[1][0] += 1
         return [(site, count) for site, [count] in tallies.values() if site.is_carrier]
@@ -349,4 +349,4 @@ class HloText(HloProgram):
 
 def _offset(hit: tuple[re.Match[str] | TextSite, Computation]) -> int:
     """Where a line or site stands."""
-    return hit[0].offset if isinstance(hit[0], TextSite) else hit[0].start()
+    return hit[0].start() if isinstance(hit[0], re.Match) else hit[0].offset
