@@ -12,20 +12,24 @@ from tests.differential.oracle.hlo_shardings import (
     Answer,
     Named,
     Read,
+    are_equal,
     read_named,
     read_protos,
     read_texts,
 )
 from tests.differential.random_named import random_named
+from tests.differential.random_texts import random_texts
 from tests.differential.test_hlo_text import agrees, check, ours
 
-from sdybridge.errors import ProtoError
+from sdybridge.errors import ConversionError, ProtoError
 from sdybridge.hlo import HloSharding
+from sdybridge.modules import Spelling, rewrite_module
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 TEXTS_PER_SEED = 600
+SPELLED_PER_SEED = 400
 DAMAGED_PER_SEED = 80
 STRICTER = (
     r"must hold each of",
@@ -62,6 +66,34 @@ def compare(seed: int) -> None:
         assert again.to_proto_bytes() == theirs.read.proto, text
         assert repr(again) == repr(sharding), text
         assert hash(sharding) == hash(grid), text
+
+
+@pytest.mark.parametrize("first_seed", [3, None], ids=["fixed", "fresh"])
+def test_other_spellings_are_equal_for_jaxlib(first_seed: int | None, fresh_seed: int) -> None:
+    seed = fresh_seed if first_seed is None else first_seed
+    named = random_named(seed, SPELLED_PER_SEED)
+    texts = random_texts(seed, 2 * SPELLED_PER_SEED)
+    # The grid of a scalar on one device is what XLA itself exports, and then cannot read.
+    gridded = [text for text in texts if "devices=[]" not in text and isinstance(ours(text), Read)]
+    pairs = [
+        (text, respelled)
+        for text in (*named, *gridded)
+        for spelling in Spelling
+        if (respelled := spelled(text, spelling)) is not None
+    ]
+    assert len({text for text, _ in pairs}) > 500
+    assert sum(text != other for text, other in pairs) > 500
+    wrong = [pair for pair, is_equal in zip(pairs, are_equal(pairs), strict=True) if not is_equal]
+    assert not wrong, f"{len(wrong)} pairs, the shortest: {min(wrong, key=lambda pair: len(pair[0]))}"
+
+
+def spelled(text: str, spelling: Spelling) -> str | None:
+    """The sharding on an instruction in another spelling; None if it has none."""
+    line = "a = f32[] parameter(0), sharding="
+    try:
+        return rewrite_module(line + text, spelling).text.removeprefix(line)
+    except ConversionError:
+        return None
 
 
 def test_the_texts_are_of_all_kinds() -> None:

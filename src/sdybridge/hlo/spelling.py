@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 def with_listed_devices(sharding: HloSharding) -> HloSharding:
     """The same sharding with its devices listed, one by one; one over a named mesh gets a grid.
 
+    A grid of one device stays counted: XLA does not read it as a list.
+
     Raises:
         SdyBridgeError: There are too many to list.
 
     >>> print(with_listed_devices(HloSharding.iota_tile([2, 2], [2, 2], [1, 0])))
     {devices=[2,2]0,2,1,3}
     """
-    return _with_grid(sharding, lambda tiles: TileAssignment._from_known_array(tiles.array))
+    return _with_grid(sharding, _listed)
 
 
 def with_counted_devices(sharding: HloSharding) -> HloSharding:
@@ -32,6 +34,10 @@ def with_counted_devices(sharding: HloSharding) -> HloSharding:
     {devices=[2,2]<=[2,2]T(1,0)}
     """
     return _with_grid(sharding, _counted)
+
+
+def _listed(tiles: TileAssignment) -> TileAssignment:
+    return tiles if tiles.num_elements == 1 else TileAssignment._from_known_array(tiles.array)
 
 
 def _counted(tiles: TileAssignment) -> TileAssignment:

@@ -153,9 +153,10 @@ def _named(leaf: HloSharding) -> HloSharding:
     if leaf.is_replicated and leaf.named_sharding is None:
         return leaf  # on a mesh or not, it says the same
     try:
-        return to_v3_sharding(leaf)
+        new = to_v3_sharding(leaf)
     except ConversionError:  # it tells no mesh
         return leaf
+    return new if new == leaf else leaf  # XLA tells a grid of one device, and the order of manual devices
 
 
 def converted_module(

@@ -83,6 +83,33 @@ def read_named(texts: Sequence[str]) -> list[Named]:
     return answers
 
 
+def are_equal(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+    """Whether jaxlib reads two texts as equal shardings, for every pair.
+
+    So are those where it does not even read back as equal what it prints of the first.
+    """
+    (answers,) = run_isolated(equal_in_one_process, [pairs], preload=frontend.PRELOAD)
+    assert isinstance(answers, list), answers
+    return answers
+
+
+def equal_in_one_process(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+    """Answers without isolation (runs isolated)."""
+    from jaxlib import xla_client
+
+    read = xla_client.HloSharding.from_string
+
+    def is_equal(one: str, other: str) -> bool:
+        sharding = read(one)
+        try:
+            is_kept = read(str(sharding)) == sharding
+        except Exception:  # noqa: BLE001  (jaxlib's own; it prints grids without dimensions, and does not read them)
+            is_kept = False
+        return not is_kept or bool(sharding == read(other))
+
+    return [is_equal(*pair) for pair in pairs]
+
+
 def named_in_one_process(texts: Sequence[str]) -> list[Named]:
     """Answers without isolation (runs isolated)."""
     from jaxlib import xla_client
