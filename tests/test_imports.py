@@ -50,6 +50,22 @@ def test_loads_no_third_party_module(use: str) -> None:
     assert loaded - sys.stdlib_module_names - {"sdybridge"} <= MAY_LOAD.get(use, set())
 
 
+def test_explaining_one_sharding_reads_no_programs() -> None:
+    """The command answers at once: what reads whole programs, and what is slow to load, stays out."""
+    program = (
+        "import atexit, sys\n"
+        f"sys.path.insert(0, {str(SOURCE)!r})\n"
+        "sys.argv = ['sdybridge', 'explain', '{devices=[4,2]<=[8]}', '--shape', 'f32[8,8]']\n"
+        "atexit.register(lambda: print('loaded:', *sys.modules))\n"
+        "import sdybridge.__main__\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = run.stdout.rpartition("loaded:")[2].split()
+    assert "sdybridge.view.explainer" in loaded
+    slow = ("sdybridge.modules", "sdybridge.checks", "sdybridge.storage", "numpy", "rich", "google", "shutil")
+    assert [name for name in loaded if name.startswith(slow)] == []
+
+
 def test_public_names() -> None:
     """The package has what it promises, and each name leads to a documented object."""
     tree = ast.parse(Path(sdybridge.__file__).read_text(encoding="utf-8"))

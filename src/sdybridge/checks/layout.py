@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sdybridge.checks.program import Problem
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType
+from sdybridge.hlo.element_types import size_text
 from sdybridge.modules.annotations import Annotation, shard_counts
-from sdybridge.modules.element_types import size_text
 from sdybridge.sdy import TensorShardingAttr, verify_sharding
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, s
 from sdybridge.cli.options import known_meshes, refuse_options, target_option
 from sdybridge.cli.tables import terminal_width
 from sdybridge.errors import SdyBridgeError
-from sdybridge.modules.element_types import size_text
+from sdybridge.hlo.element_types import size_text
 from sdybridge.view.explainer import explain_parsed
 from sdybridge.view.explanation_text import WIDTH, in_width
 from sdybridge.view.reading import parse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -81,4 +80,6 @@ def terminal_width(stream: TextIO | None = None) -> int | None:
     try:
         return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
+        import shutil  # slow to load, and hardly ever needed
+
         return shutil.get_terminal_size().columns

@@ -6,7 +6,7 @@ import functools
 import re
 from typing import NamedTuple
 
-from sdybridge.modules.element_types import bytes_of
+from sdybridge.hlo.element_types import bytes_of
 
 _LAYOUT = re.compile(r"\{[^{}]*+\}|/\*[^*]*+\*/")
 _TENSOR = re.compile(r"([a-zA-Z]\w*+)\s*+\[([^\[\]]*+)\]")

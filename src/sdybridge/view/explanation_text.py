@@ -6,7 +6,7 @@ import textwrap
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.element_types import size_text
+from sdybridge.hlo.element_types import size_text
 from sdybridge.sdy.printer import quote
 from sdybridge.view.remarks import show_runs
 from sdybridge.view.sharded import MeshOrigin

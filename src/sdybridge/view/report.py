@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from sdybridge.checks.check import check_condensed, check_module
 from sdybridge.errors import ConversionError, SdyBridgeError
 from sdybridge.hlo import HloSharding
+from sdybridge.hlo.element_types import size_text
 from sdybridge.modules.annotations import shard_counts
-from sdybridge.modules.element_types import size_text
 from sdybridge.modules.inspection import local_bytes, read_annotated, sharding_text, total_bytes
 from sdybridge.modules.mlir.condensed_annotations import CondensedProgram
 from sdybridge.source import Lines

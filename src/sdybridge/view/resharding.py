@@ -11,7 +11,7 @@ from sdybridge.bridge import convert_to_sdy_sharding, get_manual_axes
 from sdybridge.bridge.grid_axes import subgroup_types
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import OpShardingType
-from sdybridge.modules.element_types import count_elements
+from sdybridge.hlo.element_types import count_elements
 from sdybridge.view.collectives import Collective, plan
 from sdybridge.view.devices import devices_of, group_dim, shards_by_device
 from sdybridge.view.notebook import ShownAsText

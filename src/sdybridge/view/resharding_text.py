@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.element_types import size_text
+from sdybridge.hlo.element_types import size_text
 from sdybridge.view.explanation_text import axes_text, devices_text, fact, show_mesh
 from sdybridge.view.sharded import MeshOrigin
 

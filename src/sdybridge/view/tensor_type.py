@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from sdybridge.errors import ParseError
-from sdybridge.modules.element_types import bytes_of, element_bits
+from sdybridge.hlo.element_types import bytes_of, element_bits
 from sdybridge.source import Source, Span
 
 _ELEMENT = r"[A-Za-z!][\w.!<>:,\- ]*"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdybridge.errors import ParseError
-from sdybridge.modules.element_types import element_bits, size_text
+from sdybridge.hlo.element_types import element_bits, size_text
 from sdybridge.view.tensor_type import TensorType
 
 
