@@ -62,8 +62,8 @@ def test_explaining_one_sharding_reads_no_programs() -> None:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = run.stdout.rpartition("loaded:")[2].split()
     assert "sdybridge.view.explainer" in loaded
-    slow = ("sdybridge.modules", "sdybridge.checks", "sdybridge.storage", "numpy", "rich", "google", "shutil")
-    assert [name for name in loaded if name.startswith(slow)] == []
+    slow = {"modules", "checks", "storage", "numpy", "rich", "google", "shutil", "click"}
+    assert not slow & {part for name in loaded for part in name.split(".")[:2]}
 
 
 def test_public_names() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import click
 
 from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, sharding_options
 from sdybridge.cli.options import known_meshes, refuse_options, target_option
-from sdybridge.cli.tables import terminal_width
+from sdybridge.cli.shown import shown
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo.element_types import size_text
 from sdybridge.view.explainer import explain_parsed
-from sdybridge.view.explanation_text import WIDTH, in_width
 from sdybridge.view.reading import parse
 
 if TYPE_CHECKING:
@@ -25,17 +23,7 @@ if TYPE_CHECKING:
     from sdybridge.view.tensor_type import TensorType
 
 _MOST_EXPLAINED = 10
-_NARROWEST = 40  # characters in a line
 _AROUND = 300  # characters around a pair that may say what the message is about
-_LABEL = re.compile(
-    r"(?m)^  (?:dimension \d+|replicated|unreduced|manual|empty|on a device|note|axes|tile dims|reshape"
-    r"|transpose|in NumPy|written|Shardy|HLO list|HLO named|HLO|proto \(hex\)|JAX|not held|before"
-    r"|after|in form|copies|at least|\d+\.)(?= )"
-)
-_HEADING = re.compile(
-    r"(?m)^(?:From axes to grid|In every notation|Who holds what|How it can be done|No axes have both.*"
-    r"|Devices that move)"
-)
 
 
 @click.command("explain", short_help="Say what a sharding means, or what moves between two.")
@@ -94,7 +82,7 @@ def command(
     if in_json:
         click.echo(_json(explained.to_dict()))
     else:
-        click.echo(_coloured(_text(explained)))
+        click.echo(shown(explained, colour=True))
 
 
 def _explain_found(
@@ -108,8 +96,8 @@ def _explain_found(
     in_json: bool,
 ) -> None:
     explained = []
-    shown = found if in_json else found[:_MOST_EXPLAINED]
-    for one, count in shown:
+    listed = found if in_json else found[:_MOST_EXPLAINED]
+    for one, count in listed:
         tensors = one.tensors if shape is None else (shape,)
         try:
             result = explain_parsed(
@@ -135,20 +123,14 @@ def _explain_found(
         click.echo(
             ("\n" if i else "") + _bold(f"{source.name}:{where['line']}:{where['column']}{name}{many}")
         )
-        click.echo(_coloured(_text(result)))
+        click.echo(shown(result, colour=True))
         whole = _whole_bytes(one)
         if one.is_pair and whole and REMATERIALIZATION in _message(source, one):
             click.echo(
                 f"\nThe compiler gathers the whole tensor instead: {size_text(whole)} on every device."
             )
-    if len(found) > len(shown):
-        click.echo(f"\n{len(found) - len(shown)} more; choose with --at LINE or --op NAME, or take --json")
-
-
-def _text(explained: object) -> str:
-    """The text in the width of the terminal."""
-    columns = terminal_width()
-    return str(explained) if columns is None else in_width(explained, max(_NARROWEST, min(WIDTH, columns)))
+    if len(found) > len(listed):
+        click.echo(f"\n{len(found) - len(listed)} more; choose with --at LINE or --op NAME, or take --json")
 
 
 def _message(source: Source, found: Found) -> str:
@@ -171,9 +153,3 @@ def _json(value: object) -> str:
 
 def _bold(text: str) -> str:
     return click.style(text, bold=True)
-
-
-def _coloured(text: str) -> str:
-    """The text with its labels and headings set off; click drops the codes where there is no terminal."""
-    text = _HEADING.sub(lambda found: click.style(found[0], bold=True, underline=True), text)
-    return _LABEL.sub(lambda found: click.style(found[0], fg="cyan"), text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
+from sdybridge.cli.meshes import read_mesh
 from sdybridge.errors import SdyBridgeError
 from sdybridge.sdy import MeshAttr
 from sdybridge.target import Target
@@ -80,9 +80,6 @@ class Names(click.ParamType[tuple[str, ...]]):
         return tuple(filter(None, (name.strip() for name in str(value).split(","))))
 
 
-_SHORT_AXIS = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^"=,\s]+))\s*=\s*(?P<size>[0-9]+)\s*')
-
-
 class MeshType(click.ParamType[tuple[str | None, MeshAttr]]):
     """A mesh: `x=2,y=4`, `<["x"=2, "y"=4], device_ids=[...]>`, or one of these behind `@name=`."""
 
@@ -93,35 +90,12 @@ class MeshType(click.ParamType[tuple[str | None, MeshAttr]]):
     ) -> tuple[str | None, MeshAttr]:
         """The name before `=`, None if there is none, and the mesh."""
         text = str(value).strip()
-        name = None
-        named = re.match(r'@(?:([\w$.]+)|"([^"]*)")\s*=\s*', text)
-        if named:
-            name = named[1] or named[2]
-            text = text[named.end() :]
         try:
-            if text.startswith(("<", "#")):
-                return name, MeshAttr.from_string(text)
-            return name, MeshAttr.from_sizes(_short_form(text))
+            return read_mesh(text)
         except SdyBridgeError as error:
             self.fail(str(error), param, ctx)
         except ValueError:
             self.fail(f'{text!r} is no mesh; write x=2,y=4 or <["x"=2, "y"=4]>', param, ctx)
-
-
-def _short_form(text: str) -> dict[str, int]:
-    """The sizes in `x=2,y=4`, by axis name.
-
-    Raises:
-        ValueError: The text is something else, or a name comes twice.
-    """
-    sizes: dict[str, int] = {}
-    for part in text.split(","):
-        axis = _SHORT_AXIS.fullmatch(part)
-        name = axis and (axis["quoted"] or axis["bare"])
-        if not axis or not name or name in sizes:
-            raise ValueError(text)
-        sizes[name] = int(axis["size"])
-    return sizes
 
 
 def known_meshes(
