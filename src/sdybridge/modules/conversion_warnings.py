@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.mlir.lexer import holds
+
 if TYPE_CHECKING:
     from sdybridge.source import Source, Span
 
@@ -68,7 +70,8 @@ def is_mixed(text: str) -> bool:
     >>> is_mixed("mhlo.sharding call @xla.sdy.body"), is_mixed("mhlo.sharding xla.sdy.sharding")
     (False, True)
     """
-    has_hlo, has_carriers = "mhlo.sharding" in text, any(key in text for key in _CARRIERS)
+    has_hlo = holds(text, "mhlo.sharding")
+    has_carriers = holds(text, "xla.sdy.") and any(holds(text, key) for key in _CARRIERS)
     return (has_hlo and has_carriers) or ((has_hlo or has_carriers) and has_attributes(text))
 
 
@@ -78,7 +81,7 @@ def has_attributes(text: str) -> bool:
     >>> has_attributes("sdy.sharding"), has_attributes("xla.sdy.sharding")
     (True, False)
     """
-    at = text.find("sdy.")
+    at = text.find("sdy.") if holds(text, "sdy.") else -1
     while at >= 0:
         before = text[at - 1 : at]
         if not before or before in _STARTS:

@@ -23,9 +23,8 @@ from sdybridge.modules.mlir.computations import (
     Computation,
     distinct_spans,
     find_computations,
-    has_computations,
 )
-from sdybridge.modules.mlir.lexer import holds, parse_error
+from sdybridge.modules.mlir.lexer import parse_error
 from sdybridge.modules.mlir.meshes import find_scopes
 from sdybridge.modules.mlir.printed_computations import Template
 from sdybridge.modules.mlir.sites import code_end
@@ -46,11 +45,6 @@ if TYPE_CHECKING:
 
 
 _ONE_MODULE = 2  # scopes: the text and the module
-
-
-def needs_functions(text: str) -> bool:
-    """Whether operations of a text may become calls of new functions."""
-    return has_computations(text) or holds(text, "unreduced")
 
 
 @dataclass(slots=True, eq=False)

@@ -103,7 +103,7 @@ def export_operation(export: ShardingExport, site: Site) -> int:
 
 def _constant(export: ShardingExport, start: int, end: int, *, generic: bool) -> int:
     """A constant of StableHLO's; what follows makes it unreduced, if it is."""
-    if "unreduced" in export.text:
+    if export.has_unreduced:
         operation = parse_one(export.source, statement_start(export.text, start))
         if export_unreduced_constant(export, operation):
             return operation.end
@@ -159,7 +159,7 @@ def _reduction(export: ShardingExport, site: Site) -> int:
     """A reduction, or what undoes one: a manual computation where a value is unreduced."""
     _, name, start, end, _ = site
     operation = parse_one(export.source, statement_start(export.text, start))
-    operand = export.operands.sharding(operation) if "unreduced" in export.text else None
+    operand = export.operands.sharding(operation) if export.has_unreduced else None
     if operand and (name in TO_UNREDUCED or operand.unreduced_axes):
         export_reduction(export, operation, operand)
         return operation.end

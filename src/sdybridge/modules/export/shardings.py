@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.modules.converted import ConvertedSharding
-from sdybridge.modules.export.computations import ComputationExport, needs_functions
+from sdybridge.modules.export.computations import ComputationExport
 from sdybridge.modules.export.conversions import Conversions, LateMesh
 from sdybridge.modules.export.operations import CONSTRAINTS, ConstraintForm, export_operation
 from sdybridge.modules.export.reductions import Operands
@@ -17,6 +17,7 @@ from sdybridge.modules.export.tally import Tally
 from sdybridge.modules.export.text import ExportedText
 from sdybridge.modules.mlir.annotated import Dictionaries
 from sdybridge.modules.mlir.attributes import attribute_end
+from sdybridge.modules.mlir.computations import has_computations
 from sdybridge.modules.mlir.contexts import (
     RESULT_LINE,
     PlainLines,
@@ -120,10 +121,15 @@ class ShardingExport(Conversions):
             return frozenset()
         return frozenset(map(symbol_name, _REPLICA_GROUP_MESH.findall(self.text)))
 
+    @functools.cached_property
+    def has_unreduced(self) -> bool:
+        """Whether values may be unreduced."""
+        return holds(self.text, "unreduced")
+
     def run(self, progress: Callable[[int], None] | None = None) -> str:
         """Convert the whole text; return the new one."""
         at, end = 0, code_end(self.text)
-        if needs_functions(self.text):
+        if has_computations(self.text) or self.has_unreduced:
             self.computations = ComputationExport(self)
             return self.computations.run(progress)
         if len(self.meshes.scopes) == 1:

@@ -303,7 +303,7 @@ class ShardingImport:
     @functools.cached_property
     def _outfeeds(self) -> set[int]:
         """Where the dictionaries of outfeeds open."""
-        if ".outfeed" not in self.text:
+        if not holds(self.text, ".outfeed"):
             return set()
         found = [one for one in parse_operations(self.source).walk() if one.full_name.endswith(".outfeed")]
         return {span.start for one in found for span in one.dictionaries}
