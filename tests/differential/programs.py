@@ -425,3 +425,55 @@ def attention(on: Layout) -> Lowered:
     weights = {name: on.array((width, width), None, "tensor") for name in ("query", "key", "value")}
     weights["out"] = on.array((width, width), "tensor", None)
     return jax.jit(jax.value_and_grad(loss)), (weights, on.array((32, 32, width), "data", None, None))
+
+
+@program("data", "tensor")
+def adam_step(on: Layout) -> Lowered:
+    """Embeddings looked up and used again for the logits, a cross entropy, and Adam with its two moments."""
+
+    def loss(w: Any, tokens: Any) -> Any:
+        x = on.pin(w["table"][tokens], "data", None, None)
+        scale = w["scale"] * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+        x = x + on.pin(jax.nn.silu((x * scale) @ w["up"]), "data", None, "tensor") @ w["down"]
+        chances = jax.nn.log_softmax(on.pin(x @ w["table"].T, "data", None, "tensor"))
+        return -jnp.mean(jnp.take_along_axis(chances, tokens[..., None], axis=-1))
+
+    def step(w: Any, first: Any, second: Any, tokens: Any) -> Any:
+        value, gradient = jax.value_and_grad(loss)(w, tokens)
+        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradient)
+        second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, gradient)
+        new = jax.tree.map(lambda a, m, v: a - 0.01 * m / (jnp.sqrt(jnp.abs(v)) + 1e-3), w, first, second)
+        return new, first, second, value
+
+    weights = {
+        "table": on.array((64, 32), "tensor", None),
+        "scale": on.array((32,)),
+        "up": on.array((32, 64), None, "tensor"),
+        "down": on.array((64, 32), "tensor", None),
+    }
+    layout = jax.tree.map(lambda w: w.sharding, weights)
+    step = jax.jit(step, out_shardings=(layout, layout, layout, on.named()), donate_argnums=(0, 1, 2))
+    return step, (weights, weights, weights, on.array((32, 16), "data", None, dtype=jnp.int32))
+
+
+@program("x", "y", "z", is_manual=True)
+def manual_blocks(on: Layout) -> Lowered:
+    """Blocks that are manual over one axis, each with one inside over another, and where a device is."""
+    parts = on.mesh.shape["y"]
+
+    def inner(a: Any) -> Any:
+        return lax.psum(a, "y") * 0.5
+
+    def body(a: Any) -> Any:
+        inside = jax.shard_map(
+            inner, in_specs=P(None, "y"), out_specs=P(None, None), axis_names={"y"}, check_vma=False
+        )
+        for _ in range(2):
+            a = jnp.sin(a) + lax.pmean(a, "x") + lax.axis_index("x").astype(a.dtype)
+            a = jnp.concatenate([inside(a)] * parts, axis=1)
+        return a
+
+    f = jax.shard_map(
+        body, mesh=on.mesh, in_specs=P("x", None), out_specs=P("x", None), axis_names={"x"}, check_vma=False
+    )
+    return jax.jit(f), (on.array((1024, 64 * parts), "x", "z"),)

@@ -79,21 +79,25 @@ class HloExport:
 
     def edit(self, site: HloSite) -> Edit | None:
         """What becomes of one site."""
-        target = site.target
-        key = site.key, site.tuple_index, target, site.is_entry
-        known = self._edits.get(key)
-        if known is None:
-            known = self._edits[key] = self._edit(site, is_result=target == RESULT_CALL)
-        change, converted, moved = known
+        change, converted, moved = self._known_edit(site)
         if converted:
             converted.count += 1
-            if target == RESULT_CALL and self._put_on_root(site, change.sharding):
+            if site.target == RESULT_CALL and self._put_on_root(site, change.sharding):
                 return moved
         returned = self._returned.get(site.computation)
         if returned and returned.shardings and site.is_root:
             own = site.sharding if change.keeps_sharding else change.sharding
             return replace(change, keeps_sharding=False, sharding=returned.sharding(own))
         return change
+
+    def _known_edit(self, site: HloSite) -> tuple[Edit, ConvertedSharding | None, Edit]:
+        """What `_edit` answers, from before if there was a site like this one."""
+        target = site.target
+        key = site.key, site.tuple_index, target, site.is_entry
+        known = self._edits.get(key)
+        if known is None:
+            known = self._edits[key] = self._edit(site, is_result=target == RESULT_CALL)
+        return known
 
     def _edit(self, site: HloSite, *, is_result: bool) -> tuple[Edit, ConvertedSharding | None, Edit]:
         """The edit of a site and of all like it, what it converts, and the edit if the root gets that."""
@@ -116,6 +120,14 @@ class HloExport:
         if sharding is None:
             return Edit(attributes=changes), converted, moved
         return replace(moved, sharding=sharding), converted, moved
+
+    def verify(self, site: HloSite) -> None:
+        """Check the Shardy sharding that rides along at one site.
+
+        Raises:
+            SdyBridgeError: It is malformed, or not valid there.
+        """
+        self._known_edit(site)
 
     def roots(self) -> Iterator[HloSite]:
         """The roots that get the shardings of results, and are no sites themselves."""

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ConversionError, ParseError, SdyBridgeError
+from sdybridge.errors import ConversionError, ParseError, SdyBridgeError, VerificationError
 from sdybridge.modules.conversion_warnings import is_mixed
 from sdybridge.modules.converted import ConvertedModule
 from sdybridge.modules.export.control_flow import add_missing_shardings, may_have_control_flow
@@ -152,6 +152,7 @@ def _with_carriers(
     outlined = OutlinedComputations(source)
     try:
         if has_computations(source.text):
+            _verify_bodies(source, target)
             outlined = outline_computations(source, target)
         carriers = add_carriers(outlined.source, target)
     except SdyBridgeError as error:
@@ -183,6 +184,15 @@ def _with_carriers(
     ]
     operations = outlined.operations + Counter(carriers.operations) + Counter(result.operations)
     return replace(result, shardings=tuple(shardings), operations=dict(operations))
+
+
+def _verify_bodies(source: Source, target: Target) -> None:
+    """Check what holds in the bodies of manual computations, which become functions before the export."""
+    from sdybridge.modules.verify.module import verify_module
+
+    for error in verify_module(source.text, name=source.name, target=target):
+        if isinstance(error, VerificationError) and error.rule == "axis-is-manual":
+            raise error
 
 
 def _exported(

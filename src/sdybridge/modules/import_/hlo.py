@@ -12,7 +12,7 @@ from sdybridge.errors import ConversionError, SdyBridgeError, VerificationError
 from sdybridge.hlo.checks import cropped
 from sdybridge.modules.carriers import MESHES, SHARDING
 from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
-from sdybridge.modules.export.hlo import declared_meshes
+from sdybridge.modules.export.hlo import HloExport, declared_meshes
 from sdybridge.modules.hlo_program import RESULT_CALL, Edit
 from sdybridge.modules.hlo_results import returned_values
 from sdybridge.modules.import_.meshes import fresh_name
@@ -94,6 +94,7 @@ class HloImport:
         self._target = target
         self.carried = 0
         self.mixed = MixedSites(program, target)
+        self._verifier = HloExport(program, target, None, keep_carriers=True)
         self._read_carriers = read_carriers
         self._list_replicated_axes = list_replicated_axes
         self._open_arguments = open_arguments
@@ -116,6 +117,7 @@ class HloImport:
         Raises:
             SdyBridgeError: One is malformed, does not fit its value, or has no Shardy form.
         """
+        self._verifier = HloExport(self._program, self._target, mesh, keep_carriers=True)
         for site in self._program.sites():
             key = self._key(site)
             kind = self._kinds.get(key)
@@ -148,6 +150,8 @@ class HloImport:
 
     def _kind(self, site: HloSite) -> _Kind:
         has_carrier = SHARDING in site.frontend_attributes
+        if has_carrier and self._read_carriers and site.opcode:
+            self._verifier.verify(site)
         self.mixed.see(site, has_carrier=has_carrier)
         if self._read_carriers and has_carrier:
             return _Kind.CARRIED
