@@ -73,6 +73,8 @@ def test_what_looks_like_a_sharding(line: str) -> None:
         "a = (f32[8], /*index=1*/(f32[8]{0}, s32[])) parameter(0), sharding={devices=[2]<=[2]}",
         "a = parameter(0), sharding={devices=[2]<=[2]}",
         "a = f32[8] parameter(0), sharding={devices=[2]<=[2]}\r",
+        "a = f32 [8] {0} parameter (0), sharding={devices=[2]<=[2]}",
+        "a = b(f32[8]{0}) get-tuple-element(b), index=1, sharding={devices=[2]<=[2]}",
         "a = f32[8] custom-call(), custom_call_target='it\\'s, {', sharding={devices=[2]<=[2]}",
         "a = f32[4] constant({1, 2, {3}, 4}), sharding={devices=[2]<=[2]}",
         "a = f32[8] all-reduce(b), replica_groups=[2,4]<=[4,2]T(1,0), sharding={devices=[2]<=[2]}",

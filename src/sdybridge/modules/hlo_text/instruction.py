@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 HEAD = re.compile(rf"(?P<root>ROOT\b{TRIVIA})?+%?+(?P<name>[\w.\-]++){TRIVIA}={TRIVIA}", re.DOTALL)
 """What an instruction starts with: `ROOT %name = `."""
 
-_TYPE = re.compile(r"[a-zA-Z]\w*+\[[^\[\]]*+\]")
-_OPCODE = re.compile(rf"{TRIVIA}([a-zA-Z][\w\-]*+)(?=\()", re.DOTALL)
+_TYPE = re.compile(r"[a-zA-Z]\w*+\s*+\[[^\[\]]*+\]")
+_BUFFER = re.compile(r"b\s*+(?=\()")
+_OPCODE = re.compile(rf"{TRIVIA}([a-zA-Z][\w\-]*+){TRIVIA}(?=\()", re.DOTALL)
 _NAME = re.compile(r"([A-Za-z_][\w.\-]*+)=")
 LAST = (
     "sharding",
@@ -104,7 +105,7 @@ def read_head(source: Source, at: int) -> Head:
         )
     start = end = found.end()
     call = _OPCODE.match(text, start)
-    if not call:  # else the shape is left out
+    if not call or call[1] == "b":  # else the shape is left out
         end = _shape_end(source, start)
         call = _OPCODE.match(text, end)
         if not call:
@@ -115,12 +116,15 @@ def read_head(source: Source, at: int) -> Head:
 
 def _shape_end(source: Source, at: int) -> int:
     text = source.text
+    buffer = _BUFFER.match(text, at)
+    at = buffer.end() if buffer else at
     if text.startswith("(", at):
         return group_end(source, at)
     tensor = _TYPE.match(text, at)
     if not tensor:
         raise error(source, at, f"expected the shape of the instruction, found {shown(text, at)}")
-    return group_end(source, tensor.end()) if text.startswith("{", tensor.end()) else tensor.end()
+    layout = skip_trivia(text, tensor.end())
+    return group_end(source, layout) if text.startswith("{", layout) else tensor.end()
 
 
 def read_attributes(source: Source, at: int) -> tuple[list[HloAttribute], int]:
