@@ -27,7 +27,7 @@ from sdybridge.modules.import_.computations import (
     target_of,
 )
 from sdybridge.modules.mlir.computations import outline_checker
-from sdybridge.modules.mlir.lexer import STRING, holds, unescape
+from sdybridge.modules.mlir.lexer import STRING, SYMBOL, holds, symbol_name, unescape
 from sdybridge.modules.mlir.meshes import find_meshes
 from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.sdy_operations import read_parameters
@@ -49,6 +49,7 @@ TO_LOCAL, TO_WHOLE = "SPMDFullToShardShape", "SPMDShardToFullShape"
 _CONSTRAINTS = frozenset({"mhlo.copy", "sdy.sharding_constraint"})
 _MARK = "sdybridge.hlo_sharding"
 _MARKED = re.compile(rf", {re.escape(_MARK)} = {STRING}")
+_REPLICATED = re.compile(rf"<({SYMBOL})(?=, \[(?:\{{\}}(?:, )?+)*+\]>)|{STRING}|//[^\n]*+")
 
 
 def mark_shard_maps(source: Source) -> list[Edit]:
@@ -176,6 +177,19 @@ class _ShardMapImport(ComputationImport):
             axes,
             renamed,
         )
+
+    def placed(self, body: str, call: Call) -> str:
+        """The body, in which what is replicated is so on the mesh of the computation: no grid tells that."""
+        refs = {one.mesh_or_ref for side in (call.ins, call.outs) for one in side.shardings}
+        mesh = refs.pop() if len(refs) == 1 else None
+        if not isinstance(mesh, str):
+            return body
+
+        def on_mesh(hit: re.Match[str]) -> str:
+            other = self.meshes.get(symbol_name(hit[1])) if hit[1] else None
+            return f"<{symbol(mesh)}" if other and other.axes else hit[0]
+
+        return _REPLICATED.sub(on_mesh, body)
 
     def _sources(self, call: Operation, around: Around) -> list[Operation]:
         """What each operand comes from; the call itself for one that comes from elsewhere."""

@@ -76,6 +76,23 @@ def test_inferred_meshes() -> None:
     assert trip.is_stable
 
 
+def test_a_manual_computation_on_the_second_mesh() -> None:
+    text = """sdy.mesh @mesh = <["x"=2]>
+sdy.mesh @other = <["p"=2, "q"=4]>
+func.func @main(%a: tensor<8x8xf32>, %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8x8xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@other, [{"p", "q"}, {}]>] out_shardings=[<@other, [{"p", "q"}, {}]>] manual_axes={"p", "q"} (%c: tensor<1x8xf32>) {
+    %1 = stablehlo.constant dense<1.0> : tensor<f32>
+    %2 = stablehlo.abs %c : tensor<1x8xf32>
+    sdy.return %2 : tensor<1x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""  # noqa: E501
+    result = round_trip(text)
+    assert "#sdy.sharding_per_value<[<@other, []>]>} dense<1.0>" in result.imported.text
+    assert not any(one.before != one.after for one in result.shardings)
+
+
 def test_errors_name_the_program() -> None:
     with pytest.raises(SdyBridgeError, match=r"^p\.mlir:4:"):
         round_trip(function('<@mesh, [{"z"}, {}]>'), name="p.mlir")
