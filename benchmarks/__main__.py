@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
     from benchmarks.table import Table
 
-NAMES = ("module", "check", "hlo", "conversion", "repeated", "iota", "mesh", "device_list", "import")
+NAMES = (
+    "module",
+    "check",
+    "hlo",
+    "conversion",
+    "repeated",
+    "iota",
+    "mesh",
+    "device_list",
+    "import",
+    "hostile",
+)
 _ABOUT = """\
 Medians; a ratio above 1 is in favour of sdybridge. Tasks take turns; the garbage collector is off in timed
 parts, except in fresh processes. Times are CPU time of all threads unless a row says wall clock: on a busy

@@ -28,7 +28,8 @@ TINY = Effort(
 @pytest.mark.parametrize("name", command.NAMES)
 def test_benchmark_measures(name: str) -> None:
     tables = list(command.tables(name, TINY))
-    assert any(row.other is not None for shown in tables for row in shown.rows)
+    is_alone = name == "hostile"  # how our own time grows
+    assert any(row.other is not None for shown in tables for row in shown.rows) is not is_alone
     for shown in tables:
         assert len(str(shown).splitlines()) == 2 + len(shown.rows) + bool(shown.note)
 

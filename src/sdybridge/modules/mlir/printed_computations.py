@@ -70,9 +70,10 @@ class PrintedComputations:
     def at(self, name: int) -> PrintedComputation | None:
         """The computation whose name starts at `name`; None if it is written in another way."""
         text = self._text
-        line = text.rfind("\n", 0, name) + 1
-        head = text.find("\n", name)
-        if head < 0 or text[head - 1] != "{":
+        first = max(0, name - _LONGEST)
+        line = text.rfind("\n", first, name) + 1
+        head = text.find("\n", name, name + _LONGEST)
+        if head < 0 or text[head - 1] != "{" or (first and not line):
             return None
         start = line
         while text[start] == " ":
