@@ -182,6 +182,8 @@ class AnnotatedProgram:
             by_value.setdefault((one.scope, one.opcode, one.name), []).append(one)
         alike: set[object] = set()
         for (scope, opcode, name), found in by_value.items():
+            if len({one.carrier for one in found}) == 1:
+                found = found[:1]  # the others are values of that name in other regions
             if opcode.endswith("custom_call") and (scope, name) in results:
                 found = [*found, *by_value.get((scope, "result", results[scope, name]), ())]
             if len(found) > 1:
