@@ -15,7 +15,7 @@ from sdybridge.modules.export.operations import ConstraintForm as ConstraintForm
 if TYPE_CHECKING:
     from sdybridge.modules.by_function import FunctionReport as FunctionReport
     from sdybridge.modules.by_function import report_functions as report_functions
-    from sdybridge.modules.import_.computations import KeptCall as KeptCall
+    from sdybridge.modules.import_.calls import KeptCall as KeptCall
     from sdybridge.modules.import_.module import ImportResult as ImportResult
     from sdybridge.modules.import_.module import import_module as import_module
     from sdybridge.modules.inspection import Inspection as Inspection
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "FunctionReport": "by_function",
     "ImportResult": "import_.module",
-    "KeptCall": "import_.computations",
+    "KeptCall": "import_.calls",
     "Inspection": "inspection",
     "ShardingUse": "inspection",
     "inspect_module": "inspection",

@@ -18,7 +18,6 @@ from sdybridge.modules.import_.carriers import CARRIED, SWITCH, CarriersImport, 
 from sdybridge.modules.import_.computations import (
     CALLED,
     ComputationsImport,
-    KeptCall,
     import_computations,
 )
 from sdybridge.modules.import_.hlo import HloImport
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from sdybridge.modules.converted import ConvertedSharding
     from sdybridge.modules.hlo_program import HloProgram
+    from sdybridge.modules.import_.calls import KeptCall
     from sdybridge.sdy import MeshAttr
 
 

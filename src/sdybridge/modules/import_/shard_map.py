@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING
 from sdybridge.bridge import get_manual_axes
 from sdybridge.errors import ConversionError, ParseError, SdyBridgeError
 from sdybridge.hlo import HloSharding, OpShardingType
-from sdybridge.modules.import_.computations import (
+from sdybridge.modules.import_.calls import (
     Around,
     Call,
-    ComputationImport,
-    ComputationsImport,
     KeptCall,
     KeptError,
     NoCallError,
     callee_of,
     target_of,
 )
+from sdybridge.modules.import_.computations import ComputationImport, ComputationsImport
 from sdybridge.modules.mlir.computations import outline_checker
 from sdybridge.modules.mlir.lexer import STRING, SYMBOL, holds, symbol_name, unescape
 from sdybridge.modules.mlir.meshes import find_meshes
