@@ -195,6 +195,50 @@ def test_c11_other_numbers_of_tiles_and_devices() -> None:
     assert raised.value.help == "write <=[4]"
 
 
+def test_c13_two_generations_of_carriers() -> None:
+    """One manual computation from the attributes on the call, as once, and from those beside it, as today."""
+    ins = r'xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}]>]>"'
+    outs = r'xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}]>]>"'
+    axes = r'xla.sdy.manual_axes = "#sdy<manual_axes{\22x\22}>"'
+    once = ("", f" {{mhlo.frontend_attributes = {{{ins}, {axes}, {outs}}}}}", "")
+    today = (
+        f" {{mhlo.frontend_attributes = {{{ins}, {axes}}}}}",
+        "",
+        f" {{mhlo.frontend_attributes = {{{axes}, {outs}}}}}",
+    )
+    found = {import_module(kept_computation(*where)).text for where in (once, today)}
+    assert found == {
+        """\
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %2 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]\
+ manual_axes={"x"} (%body0_b: tensor<4xf32>) {
+    sdy.return %body0_b : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+"""
+    }
+
+
+def kept_computation(before: str, at: str, behind: str) -> str:
+    """A manual computation as calls, with these attributes."""
+    local, whole = "tensor<4xf32>", "tensor<8xf32>"
+    body = "@xla.sdy.manual_computation_body"
+    return f"""\
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: {whole}) -> {whole} {{
+  %0 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%a){before} : ({whole}) -> {local}
+  %1 = call {body}(%0){at} : ({local}) -> {local}
+  %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1){behind} : ({local}) -> {whole}
+  return %2 : {whole}
+}}
+func.func private {body}(%b: {local}) -> {local} {{
+  return %b : {local}
+}}
+"""
+
+
 def test_c25_subgroups_in_the_other_order() -> None:
     mesh = '<["a"=2, "b"=2, "c"=2]>'
     texts = (
