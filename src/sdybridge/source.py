@@ -131,6 +131,18 @@ def utf8(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
+def in_quotes(text: str) -> str:
+    r"""A text in quotes, for messages; bytes that are not UTF-8 are shown as bytes.
+
+    >>> print(in_quotes("a"), in_quotes("\0"), in_quotes("\udcff"))
+    'a' '\x00' '\xff'
+    """
+    if text.isprintable():
+        return f"'{text}'"
+    shown = (f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else repr(c)[1:-1] for c in text)
+    return f"'{''.join(shown)}'"
+
+
 def _crop(line_start: int, line_end: int, at: int, width: int) -> tuple[int, int]:
     """The part of a line to show around offset `at`: all of it when it is short."""
     if line_end - line_start <= width:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,14 @@ from sdybridge.cli.options import (
 from sdybridge.cli.summary import as_json, describe, function_table, plural
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
 from sdybridge.modules import CarrierForm, ConstraintForm, export_module
+from sdybridge.modules.mlir.lexer import STRING
 from sdybridge.modules.programs import is_hlo
 
 if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
     from sdybridge.target import Target
+
+_NO_CODE = re.compile(rf"{STRING}|//[^\n]*+")
 
 
 @click.command("export", short_help="Convert a whole program from Shardy shardings to HLO shardings.")
@@ -117,8 +121,16 @@ def command(
     elif not quiet:
         operations = plural(result.added, "operation")
         details = [f"added:     a replicated sharding on {operations}"] if result.added else []
-        opened = 0 if result.proto is not None else source.text.count("{") - source.text.count("}")
+        opened = 0 if result.proto is not None else _unclosed(source.text)
         if opened:
             details.append(f"warning:   {plural(abs(opened), 'brace')} without a partner; was the file cut?")
         table = function_table(result, program, all_functions=all_functions)
         click.echo(describe(result, source, seconds, details) + table, err=True)
+
+
+def _unclosed(text: str) -> int:
+    """How many braces are not closed; negative if too many are."""
+    if text.count("{") == text.count("}"):
+        return 0
+    code = _NO_CODE.sub("", text)
+    return code.count("{") - code.count("}")

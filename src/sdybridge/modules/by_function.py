@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sdybridge.errors import ParseError, ProtoError
 from sdybridge.modules.carriers import SHARDING
 from sdybridge.modules.mlir.lexer import SYMBOL, TRIVIA, matching_bracket, next_code, symbol_name, unescape
 from sdybridge.modules.programs import read_hlo, text_of
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdybridge.modules.converted import ConvertedModule, ConvertedSharding
-    from sdybridge.modules.hlo_program import HloProgram
+    from sdybridge.modules.hlo_program import HloProgram, HloSite
 
 _FUNCTION = re.compile(
     rf"func\.func(?![\w.$\-]){TRIVIA}(?:(?:public|private|nested)(?![\w.$\-]){TRIVIA})?({SYMBOL}){TRIVIA}\("
@@ -92,34 +93,41 @@ def report_functions(program: str | bytes, result: ConvertedModule) -> list[Func
         if sharding:
             report.shardings += 1
             report.losses.update(_kinds(sharding))
-        elif spelled and not operation and _is_code(text, at):
+        elif spelled and not operation:
             report.kept += 1
     return [one for one in reports if one.name or not one.is_empty]
 
 
 def _sites(text: str) -> Iterator[tuple[int, str, str]]:
     """Where a sharding or a Shardy operation stands, the sharding as results list it, and the operation."""
-    for hit in _HLO.finditer(text):
+    for hit in _in_code(_HLO, text):
         if _BESIDE.match(text, hit.end()):
             continue  # the Shardy sharding of the same value counts
         yield hit.start(), unescape(hit[1]), ""
-    for hit in _SHARDY.finditer(text):
+    for hit in _in_code(_SHARDY, text):
         operation = f"sdy.{hit['operation']}" if hit["operation"] else ""
         if not operation:
-            end = hit.end() if hit["plain"] else matching_bracket(text, hit.end())
-            yield hit.start() - 1, text[hit.start() - 1 : end], ""
-        else:
-            yield hit.start(), _constraint(text, hit.end()) if operation in _CONSTRAINTS else "", operation
-    for hit in _CALL.finditer(text):
+            body = "" if hit["plain"] else _in_brackets(text, hit.end())
+            yield hit.start() - 1, f"#{hit[0]}{body}", ""
+        else:  # what a generic one has is an attribute
+            has_sharding = operation in _CONSTRAINTS and not text.startswith('"', hit.start() - 1)
+            yield hit.start(), _constraint(text, hit.end()) if has_sharding else "", operation
+    for hit in _in_code(_CALL, text):
         yield hit.start(), "", f"stablehlo.custom_call @{hit[1]}"
-    for hit in _PARAMETER.finditer(text):
-        value = text[hit.end() : matching_bracket(text, hit.end())]
+    for hit in _in_code(_PARAMETER, text):
+        value = _in_brackets(text, hit.end())
         yield hit.start(), f"#sdy.sharding_per_value<{value}>" if hit[1] else f"#sdy.sharding{value}", ""
 
 
-def _is_code(text: str, at: int) -> bool:
-    """Whether an offset is in no string and in no comment."""
-    return next_code(text, text.rfind("\n", 0, at) + 1, at) == at
+def _in_code(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The matches that start in no comment and in no string, the names of generic operations aside."""
+    code = 0
+    for hit in pattern.finditer(text):
+        at = hit.start() - text.startswith('"', hit.start() - 1)
+        if at >= code:
+            code = next_code(text, code, at)
+            if code == at:
+                yield hit
 
 
 def _constraint(text: str, at: int) -> str:
@@ -127,7 +135,15 @@ def _constraint(text: str, at: int) -> str:
     start = text.find("<", at)
     if start < 0 or "\n" in text[at:start]:
         return ""
-    return f"#sdy.sharding{text[start : matching_bracket(text, start)]}"
+    return f"#sdy.sharding{_in_brackets(text, start)}"
+
+
+def _in_brackets(text: str, at: int) -> str:
+    """The text from the bracket at an offset to its partner; the bracket alone if that is missing."""
+    try:
+        return text[at : matching_bracket(text, at)]
+    except ParseError:
+        return text[at : at + 1]
 
 
 def _of_computations(program: HloProgram, known: dict[str, ConvertedSharding]) -> list[FunctionReport]:
@@ -139,14 +155,22 @@ def _of_computations(program: HloProgram, known: dict[str, ConvertedSharding]) -
             continue
         report = reports.setdefault(site.computation, FunctionReport(site.computation))
         sharding = known.get(carrier.text) if carrier else None
-        if sharding is None and not carrier and site.sharding is not None:
-            sharding = known.get(site.sharding.to_string())
+        if sharding is None and not carrier:
+            sharding = known.get(_spelled(site))
         if sharding:
             report.shardings += 1
             report.losses.update(_kinds(sharding))
         else:
             report.kept += 1
     return list(reports.values())
+
+
+def _spelled(site: HloSite) -> str:
+    """The HLO sharding of a site; empty if it has none, or one that is malformed, which export keeps."""
+    try:
+        return "" if site.sharding is None else site.sharding.to_string()
+    except (ParseError, ProtoError):
+        return ""
 
 
 def _kinds(sharding: ConvertedSharding) -> list[str]:

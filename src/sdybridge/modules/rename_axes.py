@@ -6,13 +6,13 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import ParseError, SdyBridgeError, VerificationError
+from sdybridge.errors import SdyBridgeError, VerificationError
 from sdybridge.hlo import HloSharding, Mesh, NamedSharding
 from sdybridge.modules.carriers import CARRIERS, Quoting, print_carrier, read_carrier, write_string
 from sdybridge.modules.converted import ConvertedSharding
 from sdybridge.modules.hlo_program import Edit, edit_once
 from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
-from sdybridge.modules.mlir.lexer import STRING, matching_bracket, string_end, unescape
+from sdybridge.modules.mlir.lexer import STRING, matching_bracket, next_code, placed, string_end, unescape
 from sdybridge.modules.mlir.meshes import find_meshes
 from sdybridge.modules.mlir.sites import HLO_NAME, NAME, SiteKind, find_sites
 from sdybridge.modules.programs import named, read_hlo, text_of
@@ -71,12 +71,7 @@ def rename_axes(text: str | bytes, names: Mapping[str, str], *, name: str = "<st
     program = read_hlo(text, name)
     if program is None:
         source = Source(text_of(text), name)
-        try:
-            new: str | bytes = rename.mlir(source)
-        except ParseError as error:
-            if error.source is not None and error.span is not None and error.source.text == source.text:
-                error.located(source, error.span)
-            raise
+        new: str | bytes = placed(source, functools.partial(rename.mlir, source))
     else:
         new = named(name, functools.partial(rename.hlo, program))
     rename.check_all_known(name)
@@ -288,10 +283,12 @@ def _shardy_code(source: Source) -> Iterator[tuple[int, int]]:
     for site in find_sites(text, NAME):
         if site.kind is SiteKind.OPERATION:
             yield site.start, _operation_end(text, site.end)
+    code = 0
     for hit in _ATTRIBUTE.finditer(text):
-        line = text.rfind("\n", 0, hit.start()) + 1
-        if text.count('"', line, hit.start()) % 2 == 0:
-            yield hit.start(), matching_bracket(text, hit.end() - 1)
+        if hit.start() >= code:
+            code = next_code(text, code, hit.start())
+            if code == hit.start():
+                yield code, matching_bracket(text, hit.end() - 1)
 
 
 def _operation_end(text: str, at: int) -> int:

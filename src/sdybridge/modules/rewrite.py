@@ -15,7 +15,7 @@ from sdybridge.modules.converted import ConvertedModule, ConvertedSharding, most
 from sdybridge.modules.hlo_program import SHARDY, Edit, edit_once
 from sdybridge.modules.mlir.attributes import quote
 from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
-from sdybridge.modules.mlir.lexer import string_end
+from sdybridge.modules.mlir.lexer import placed, string_end
 from sdybridge.modules.mlir.sites import HLO_NAME, SiteKind, find_sites
 from sdybridge.modules.programs import named, read_hlo, text_of
 from sdybridge.modules.splice import splice
@@ -73,7 +73,8 @@ def rewrite_module(text: str | bytes, to: Spelling | str, *, name: str = "<strin
     rewrite = _Rewrite(Spelling(to))
     program = read_hlo(text, name)
     if program is None:
-        return rewrite.result(rewrite.mlir(Source(text_of(text), name)))
+        source = Source(text_of(text), name)
+        return rewrite.result(placed(source, functools.partial(rewrite.mlir, source)))
     new = named(name, functools.partial(program.edited, edit_once(rewrite.edit), target=rewrite.target))
     return rewrite.result(new)
 

@@ -398,7 +398,11 @@ def test_export_json(program: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"ML\xefR\x01\x02", "jaxlib cannot read the bytecode"), (b"\x7fELF\0\0", "this is a binary file")],
+    [
+        (b"ML\xefR\x01\x02", "jaxlib cannot read the bytecode"),
+        (b"\x7fELF\0\0", "this is a binary file"),
+        ("sdy.mesh @m".encode("utf-16"), "the file is text in UTF-16"),
+    ],
 )
 def test_export_of_binary_input(program: Path, data: bytes, said: str) -> None:
     program.write_bytes(data)
@@ -413,6 +417,30 @@ def test_bytes_that_are_no_text_survive(program: Path) -> None:
     program.write_bytes(data)
     assert run("export", str(program), "-q").stdout_bytes == EXPORTED.encode() + b'// \xff\xfe\xc3\x28 "\n'
     assert run("export", "-", "-q", given=data).stdout_bytes.endswith(b'\xc3\x28 "\n')
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "said"),
+    [
+        (["export", "--carrier", "sdy"], b"\xff", r"expected an operation, found '\xff'"),
+        (["inspect"], b"func.func @g(%b: f32 {sdy@b = 1, sdy.sharding = #s})", "found '@b'"),
+        (["report"], b"func.func @g(%b: f32 {sdy@b = 1, sdy.sharding = #s})", "found '@b'"),
+    ],
+)
+def test_errors_of_readers_of_everything(command: list[str], line: bytes, said: str, program: Path) -> None:
+    program.write_bytes(line + b"\n" + PROGRAM.encode())
+    result = run(*command, str(program))
+    error = result.stderr or str(result.exception)  # of several files, inspect shows all that can be read
+    assert result.exit_code == 1
+    assert error.startswith(f"{program}:1:")
+    assert said in error
+
+
+def test_comments_are_not_cut(program: Path) -> None:
+    program.write_text(PROGRAM + '// "{\n// was: #sdy.sharding<@mesh, [{"x\n')
+    result = run("export", str(program))
+    assert result.exit_code == 0
+    assert "without a partner" not in result.stderr
 
 
 # ---------------------------------------------------------------- what cannot be read

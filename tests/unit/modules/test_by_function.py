@@ -88,3 +88,42 @@ def test_hlo_of_one_computation() -> None:
 def test_as_many_as_the_whole() -> None:
     result = export_module(PROGRAM.replace("%b: i32", "%b: tensor<8xf32>"))
     assert sum(one.shardings for one in report_functions(PROGRAM, result)) == result.sites
+
+
+def test_what_is_no_code_counts_nothing() -> None:
+    program = """\
+sdy.mesh @mesh = <["x"=2]>
+// #sdy.sharding<@mesh, [{"x"}]>, #sdy.sharding<@mesh, [{"x
+// sdy.reshard %a <@mesh, [{"x
+func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  // in_shardings=[<@mesh, [{ custom_call @Sharding( mhlo.sharding = "{manual}"
+  %0 = "sdy.sharding_constraint"(%a) <{sharding = #sdy.sharding<@mesh, [{"x"}]>}> : \
+(tensor<8xf32>) -> tensor<8xf32>
+  "a.b"() {c = "#sdy.sharding<"} : () -> ()
+}
+"""
+    [reported] = [one for one in report_functions(program, export_module(program)) if one.name]
+    assert (reported.shardings, dict(reported.operations), reported.kept) == (
+        2,
+        {"sdy.sharding_constraint": 1},
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("%0 = a.b %1 in_shardings=[<@mesh, [{}]} : tensor<8xf32>", 1),
+        ("%0 = a.b %1 #sdy.sharding<@mesh, [{}]} : tensor<8xf32>", 1),
+        ("%0 = sdy.reshard %1 <@mesh, [{}]} : tensor<8xf32>", 0),
+    ],
+)
+def test_malformed_shardings_that_import_leaves(line: str, kept: int) -> None:
+    program = f"func.func @f() {{\n  {line}\n}}"
+    assert [one.kept for one in report_functions(program, import_module(program)) if one.name] == [kept]
+
+
+def test_malformed_shardings_that_export_leaves() -> None:
+    program = HLO.replace("{devices=[2]<=[2]}", "{devices=[2]0,99999999999999999999}")
+    reports = report_functions(program, export_module(program))
+    assert [(one.name, one.shardings, one.kept) for one in reports] == [("f", 0, 1), ("main", 1, 0)]

@@ -544,6 +544,23 @@ def test_errors_of_new_names_name_the_file() -> None:
         rename_axes('sdy.mesh @mesh = <["a"b"=2, "y"=4]>', {"y": "z"}, name="a.mlir")
 
 
+def test_axes_in_comments_keep_their_names() -> None:
+    text = """\
+sdy.mesh @mesh = <["x"=2]>
+// #sdy.sharding<@mesh, [{"x"}]>, #sdy.sharding<@mesh, [{"x
+%0 = a.b {c = "// #sdy.sharding<", sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>} : f32 // "#sdy.mesh<
+"""
+    result = rename_axes(text, {"x": "z"})
+    assert result.text.count('"z"') == 2
+    assert text.splitlines()[1] in result.text
+    assert result.sites == 2
+
+
+def test_errors_of_new_spellings_name_the_file() -> None:
+    with pytest.raises(ParseError, match=r"^a\.mlir:1:27: error: the string does not end"):
+        rewrite_module('%0 = a.b {mhlo.sharding = "{replicated}', "v1", name="a.mlir")
+
+
 def test_formats_are_told_apart() -> None:
     assert not is_hlo_text("module @m { func.func @f() { return } }")
     assert not is_hlo_text("%0 = stablehlo.add %a, %b : tensor<8xf32>")

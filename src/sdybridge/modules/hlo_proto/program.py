@@ -5,6 +5,7 @@ The bytes may be an `HloModuleProto`, an `HloProto` or an `HloSnapshot` around o
 
 from __future__ import annotations
 
+import codecs
 import functools
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,6 +86,8 @@ class HloProto(HloProgram):
         self._latest: Computation | None = None
         self.parse_instruction, self.decode_error = instruction_parser()
         self._written: dict[int, tuple[HloSharding, bytes]] = {}
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise ProtoError("the file is text in UTF-16", help="save it as UTF-8, without a byte order mark")
         if data[:1] not in (b"", *_MODULE_STARTS):
             raise ProtoError("this is a binary file, and no HLO proto", notes=["at byte 0"])
         self.wrappers, at, end = self._unwrapped()

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError
-from sdybridge.source import Source, Span
+from sdybridge.source import Source, Span, in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +140,7 @@ def value_end(source: Source, at: int) -> int:
 def shown(text: str, at: int) -> str:
     """What stands at `at`, for a message."""
     word = re.compile(r"[\w.\-]{1,40}|.", re.DOTALL).match(text, at)
-    return repr(word[0]) if word else "the end of the text"
+    return in_quotes(word[0]) if word else "the end of the text"
 
 
 def error(

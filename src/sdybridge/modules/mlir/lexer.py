@@ -12,10 +12,13 @@ import re
 from typing import TYPE_CHECKING
 
 from sdybridge.errors import ParseError
-from sdybridge.source import Source, Span, utf8
+from sdybridge.source import Source, Span, in_quotes, utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 STRING = r'"(?:[^"\\\n]++|\\[^\n])*+"'
 """Pattern of a string literal: never over a line end, any escape."""
@@ -363,6 +366,20 @@ def parse_error(
     return ParseError(message, source=Source(text), span=span, notes=notes, help=help)
 
 
+def placed(source: Source, work: Callable[[], T]) -> T:
+    """What `work` answers; errors of what reads the bare text get to know its name.
+
+    Raises:
+        ParseError: What `work` raises.
+    """
+    try:
+        return work()
+    except ParseError as error:
+        if error.source is not None and error.span is not None and error.source.text == source.text:
+            error.located(source, error.span)
+        raise
+
+
 def describe(text: str, pos: int) -> str:
     """What stands at `pos`, for the "found ..." part of a message.
 
@@ -375,7 +392,7 @@ def describe(text: str, pos: int) -> str:
     shown = token if len(token) <= 40 else token[:37] + "..."
     if shown.startswith('"') and shown.isprintable():
         return shown
-    return f"'{shown}'" if shown.isprintable() else repr(shown)
+    return in_quotes(shown)
 
 
 def _token_end(text: str, pos: int) -> int:

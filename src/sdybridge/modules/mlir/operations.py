@@ -6,6 +6,7 @@ without knowing what the operation means. `reader.parse_operations` builds it.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from sdybridge.modules.mlir.lexer import (
     groups,
     items,
     matching_bracket,
+    placed,
     skip_trivia,
     symbol_name,
     unescape,
@@ -192,13 +194,12 @@ class Operation:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The discardable attributes; with the properties where the printer merges them."""
-        text = self.source.text
-        return tuple(entry for span in self.dictionaries for entry in read_dictionary(text, span.start))
+        return tuple(entry for span in self.dictionaries for entry in self._entries(span))
 
     @property
     def property_entries(self) -> tuple[Entry, ...]:
         """The properties of the generic form."""
-        return read_dictionary(self.source.text, self.properties.start) if self.properties else ()
+        return self._entries(self.properties) if self.properties else ()
 
     def attribute(self, key: str) -> Entry | None:
         """The entry under `key`, of the dictionaries or else of the properties."""
@@ -210,7 +211,11 @@ class Operation:
         text = self.source.text
         if dictionary is None or text.find(key, dictionary.start, dictionary.end) < 0:
             return None  # most dictionaries are told apart by this alone
-        return next((e for e in read_dictionary(text, dictionary.start) if e.key == key), None)
+        return next((entry for entry in self._entries(dictionary) if entry.key == key), None)
+
+    def _entries(self, dictionary: Span) -> tuple[Entry, ...]:
+        read = functools.partial(read_dictionary, self.source.text, dictionary.start)
+        return placed(self.source, read)
 
     @property
     def symbol(self) -> str | None:
