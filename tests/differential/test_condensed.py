@@ -101,6 +101,14 @@ def test_annotations_are_those_of_the_whole_text(texts: list[str], fresh_seed: i
     assert condensed_ones > len(texts)
 
 
+@pytest.mark.parametrize("broken", ["%0 =\n", "%0 = \n // what it is\n", "%0,\n %1 = "])
+def test_results_on_the_line_before(broken: str) -> None:
+    line = 'stablehlo.abs %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<8xf32>\n'
+    lines = f"{broken}{line}%2 = {line}"
+    source = Source(f'sdy.mesh @m = <["x"=2]>\nfunc.func @f(%a: tensor<8xf32>) {{\n{lines}return\n}}\n')
+    assert list(read_mlir(source).annotations()) == list(MlirProgram(source).annotations())
+
+
 def test_findings_are_those_of_the_whole_text(
     texts: list[str], fresh_seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

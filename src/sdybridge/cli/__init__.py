@@ -24,6 +24,7 @@ def __getattr__(name: str) -> object:  # click takes longer to load than most an
 
 def main() -> None:
     """Run the command; errors of the input are shown, not raised."""
+    _open_closed_streams()
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):  # names in programs may hold bytes that are no text
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -45,3 +46,10 @@ def main() -> None:
             sys.stderr.write(f"sdybridge: error: cannot write to standard output: {error.strerror}\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in its buffer goes nowhere
         sys.exit(1 if isinstance(error, BrokenPipeError) else 2)
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that the shell closed read nothing, and keep nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115

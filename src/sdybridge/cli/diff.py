@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdybridge.bridge.notations import Notation, notation_of
 from sdybridge.checks import Verdict, compare_programs, compare_shardings, open_program, read_sharding
 from sdybridge.checks.layout import part_sizes
 from sdybridge.cli.options import MeshType, Names, known_meshes, refuse_options, target_option
 from sdybridge.cli.summary import plural
 from sdybridge.cli.terminal import check_standard_input, is_file, read_program, refuse_file_name
+from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo import OpShardingType
+from sdybridge.view.reading import parse
+from sdybridge.view.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from sdybridge.modules.annotations import Annotation
     from sdybridge.sdy import MeshAttr
     from sdybridge.target import Target
+    from sdybridge.view.reading import Known
 
 _FEW = 20
 _FEW_RANGES = 12
@@ -34,7 +39,7 @@ _SAID = {
 
 
 class Shape(click.ParamType[tuple[int, ...]]):
-    """The sizes of a tensor: `126`, `16x16x16`, `16,16`."""
+    """The sizes of a tensor: `126`, `16x16x16`, `16,16`, or its type `f32[16,16]`."""
 
     name = "shape"
 
@@ -43,9 +48,16 @@ class Shape(click.ParamType[tuple[int, ...]]):
     ) -> tuple[int, ...]:
         """The sizes."""
         sizes = str(value).strip().strip("[]").replace("x", ",").split(",")
-        if not all(size.strip().isdecimal() and len(size.strip()) < 19 for size in sizes):
+        if all(size.strip().isdecimal() and len(size.strip()) < 19 for size in sizes):
+            return tuple(map(int, sizes))
+        try:
+            shape = TensorType.from_string(str(value)).shape
+        except SdyBridgeError:
+            shape = ()
+        known = tuple([size for size in shape if size is not None])
+        if not known or known != shape:
             self.fail(f"{value!r} is no shape; write 16x16, or 126", param, ctx)
-        return tuple(map(int, sizes))
+        return known
 
 
 @click.command("diff", short_help="Compare two shardings, or two programs, device by device.")
@@ -110,7 +122,13 @@ def command(
     refuse_options(("common", "show_all"), "{} is for programs; of two shardings every difference is listed")
     known = known_meshes(meshes)
     placed = [
-        read_sharding(text, known, manual_axes=manual_axes, target=target, name=name)
+        read_sharding(
+            _in_shardy(text, known, shape, name, target),
+            known,
+            manual_axes=manual_axes,
+            target=target,
+            name=name,
+        )
         for text, name in ((a, "<A>"), (b, "<B>"))
     ]
     found = compare_shardings(placed[0], placed[1], shape=shape, target=target)
@@ -119,6 +137,14 @@ def command(
     else:
         click.echo("\n".join(_describe(found, placed, shape, target)))
     sys.exit(_is_failure(found.verdict, exact=exact))
+
+
+def _in_shardy(text: str, known: Known, shape: tuple[int, ...] | None, name: str, target: Target) -> str:
+    """JAX's `P(...)` as Shardy writes it, anything else as it is."""
+    if notation_of(text) is not Notation.PARTITION_SPEC:
+        return text
+    rank = None if shape is None else len(shape)
+    return parse(text, known=known, rank=rank, name=name, target=target).sdy[0].stripped
 
 
 def _is_failure(verdict: Verdict, *, exact: bool) -> int:

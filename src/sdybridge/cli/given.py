@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 REMATERIALIZATION = "full rematerialization"
 """What XLA's partitioner says when it finds no way from one sharding to another."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*[mK]")
 
 
 class TensorParameter(click.ParamType[TensorType]):
@@ -77,7 +80,7 @@ def literal(text: str) -> str:
         click.UsageError: It is the name of a file.
     """
     refuse_file_name(text, "give it alone, or choose one of its shardings")
-    return read_text("-").text.strip() if text == "-" else text
+    return _without_colours(read_text("-").text.strip() if text == "-" else text)
 
 
 def found_in(
@@ -91,15 +94,19 @@ def found_in(
         if line is not None or op is not None:
             raise click.UsageError("--at and --op look into one program")
         return None
+    if line is not None and op is not None:
+        raise click.UsageError("--at and --op choose each for itself: give one of them")
     is_program = first == "-" or is_file(first)
     if not is_program and line is None and op is None:
         if not _is_message(first):
             return None
-        data, source = first, Source(first, "<text>")
+        data = first
+        source = Source(_without_colours(first), "<text>")
     elif not is_program:
         raise click.UsageError(f"there is no file {first!r} for --at and --op to look into")
     else:
         data, source = read_program(first)
+        source = Source(_without_colours(source.text), source.name)
     from sdybridge.modules.programs import is_hlo_text
     from sdybridge.view.messages import distinct, find_shardings
     from sdybridge.view.sites import all_shardings, shardings_at, shardings_of
@@ -137,6 +144,11 @@ def _whole(source: Source, target: Target) -> Found:
 
     text = source.text.rstrip("\n")
     return Found((parse(text, name=source.name, target=target),), Span(0, len(text)))
+
+
+def _without_colours(text: str) -> str:
+    """A text as a terminal shows it: logs keep the codes for colours."""
+    return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
 def _is_message(text: str) -> bool:

@@ -42,7 +42,8 @@ class Collective:
     """One step of a resharding.
 
     Attributes:
-        kind: `all-gather`, `all-to-all`, `slice`, `collective-permute`, `all-reduce`, `reduce-scatter`, or
+        kind: `all-gather`, `all-to-all`, `slice`, `collective-permute`, `all-reduce`, `reduce-scatter`,
+            `replicated-to-unreduced` (one device of each group keeps its values, the others have zeros), or
             `broadcast` from or to a single device.
         axes: The axes that it runs along, major to minor; empty where it runs over all devices. Of an
             all-to-all that is their order in the dimension that gains them, the reverse of that in the other.
@@ -69,7 +70,7 @@ class Collective:
             after: The amount after.
         """
         n = self.group_size
-        if self.kind == "slice":
+        if self.kind in ("slice", "replicated-to-unreduced"):
             return 0
         if self.kind == "all-gather":
             return max(0, after - before)
@@ -157,6 +158,9 @@ def plan(
         return (_collective(_Step("collective-permute", in_order, None, None, target), mesh),)
     _reduce(state, [factor for factor in pending if factor not in stays_pending])
     _move(state)
+    for factor in stays_pending:
+        if factor not in pending:
+            state.record("replicated-to-unreduced", factor, None, None)
     return tuple([_collective(step, mesh) for step in state.steps])
 
 

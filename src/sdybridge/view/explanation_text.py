@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
     from sdybridge.view.dimensions import Dimension
     from sdybridge.view.explanation import Explanation, Group, Shard
+    from sdybridge.view.sharded import Sharded
     from sdybridge.view.steps import Steps
 
 WIDTH = 110
 """How wide the lines of texts are, unless `in_width` says otherwise."""
 
+_LINE_BREAK = re.compile(r"\s*[\r\n]\s*")
 _width = ContextVar("width", default=WIDTH)
 LABEL = 14
 _SHOWN_GROUPS = 4
@@ -68,8 +71,13 @@ def headline(explanation: Explanation) -> str:
     if mesh is not None and mesh.axes:
         inferred = " (inferred)" if sharded.mesh_origin is MeshOrigin.INFERRED else ""
         where = f" on {show_mesh(mesh)}{inferred}"
-    text = sharded.text if len(sharded.text) <= WIDTH else f"{sharded.text[: WIDTH - 4]} ..."
-    return f"{text}{where}"
+    return f"{given_text(sharded)}{where}"
+
+
+def given_text(sharded: Sharded) -> str:
+    """The sharding as it was given, on one line, as far as that has room."""
+    text = _LINE_BREAK.sub(" ", sharded.text)
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 4]} ..."
 
 
 def summary(explanation: Explanation) -> str:

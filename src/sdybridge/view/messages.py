@@ -241,6 +241,10 @@ def _named_behind(text: str, end: int, before: HloSharding | None) -> tuple[tupl
     stop = text.find("\n", end, end + _AFTER)
     stop = min(len(text), end + _AFTER) if stop < 0 else stop
     found = _INSTRUCTION.search(text, end, stop)
+    if (
+        found is None and _PARTITIONED in text[end:stop]
+    ):  # named, but not on this line: the message is wrapped
+        found = _INSTRUCTION.search(text, end, end + _AFTER)
     if found is None:
         return (), ""
     tensors = _type(found["type"])

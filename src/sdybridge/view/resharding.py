@@ -69,7 +69,8 @@ class Resharding(ShownAsText):
     Attributes:
         before: The first sharding.
         after: The second one.
-        dimensions: What changes in each dimension; empty where the ranks are not known.
+        dimensions: What changes in each dimension; empty where the ranks are not known, or where one of the
+            two says nothing about dimensions.
         is_same: Whether every device holds the same part before and after; None if that is not known.
         moving: The devices that hold another part after than before; None as above.
         steps: Collectives that do it; None where that is not known.
@@ -175,6 +176,8 @@ def resharding_of(before: Explanation, after: Explanation) -> Resharding:
 
 def _changes(before: Explanation, after: Explanation) -> tuple[DimensionChange, ...]:
     if len(before.dimensions) != len(after.dimensions):
+        return ()
+    if before.kind != after.kind and {before.kind, after.kind} & {"manual", "unknown"}:
         return ()
     if not _same_axes(before, after):  # names that mean something else on the other mesh
         pairs = zip(before.dimensions, after.dimensions, strict=True)
@@ -291,6 +294,8 @@ def _steps(
         return None, False
     shards = tuple([dim.shards for dim in after.dimensions])
     if "maximal" in kinds:
+        if before.sharded.hlo.has_unreduced or after.sharded.hlo.has_unreduced:
+            return None, False
         size = _count(before, after) or 1
         return (Collective("broadcast", (), None, None, size, shards),), False
     a, b = before.sharded.hlo, after.sharded.hlo
@@ -302,12 +307,33 @@ def _steps(
         steps = plan(first, second, mesh, before.sharded.manual_axes)
         if steps is not None:
             return ((*permutation, *steps) if steps or permutation else ()), False
+    return _fallback(before, after)
+
+
+def _fallback(before: Explanation, after: Explanation) -> tuple[tuple[Collective, ...] | None, bool]:
+    """Gather everything, and combine what is partial; then cut it, and spread what is to be partial."""
+    shards, new_shards = (tuple([dim.shards for dim in one.dimensions]) for one in (before, after))
+    partial, new_partial = _partial_values(before), _partial_values(after)
+    if partial is None or new_partial is None:
+        return None, False
     size = _count(before, after) or 1
     whole = (1,) * len(shards)
-    return (
-        Collective("all-gather", (), None, None, size, whole),
-        Collective("slice", (), None, None, size, shards),
-    ), True
+    gather = Collective("all-gather", (), None, None, size, whole)
+    cut = Collective("slice", (), None, None, size, new_shards)
+    if partial == new_partial == 1:
+        return (gather, cut), True
+    steps = [Collective("all-reduce", (), None, None, partial, shards)] if partial > 1 else []
+    steps += [step for step, is_cut in ((gather, shards != whole), (cut, new_shards != whole)) if is_cut]
+    if new_partial > 1:
+        steps.append(Collective("replicated-to-unreduced", (), None, None, new_partial, new_shards))
+    return tuple(steps), gather in steps
+
+
+def _partial_values(explanation: Explanation) -> int | None:
+    """On how many devices the values of an element are to be combined; None if that is not known."""
+    if explanation.kind == "unreduced":
+        return explanation.num_devices
+    return next((group.size for group in explanation.groups if group.kind == "unreduced"), 1)
 
 
 def _same_dims(a: HloSharding, b: HloSharding) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.hlo.element_types import size_text
-from sdybridge.view.explanation_text import axes_text, devices_text, fact, show_mesh
+from sdybridge.view.explanation_text import axes_text, devices_text, fact, given_text, show_mesh, summary
 from sdybridge.view.sharded import MeshOrigin
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sdybridge.view.resharding import DimensionChange, Resharding
 
 _SHOWN_MOVES = 16
+_OF_DIMENSIONS = ("tiled", "replicated")  # the kinds that say of each dimension how it is cut
 _WHAT = {
     "all-gather": "all-gather",
     "all-to-all": "all-to-all",
@@ -22,6 +23,7 @@ _WHAT = {
     "collective-permute": "collective-permute",
     "all-reduce": "all-reduce",
     "reduce-scatter": "reduce-scatter",
+    "replicated-to-unreduced": "replicated-to-unreduced (zeros on all but one)",
     "broadcast": "copy",
 }
 
@@ -38,8 +40,8 @@ def resharding_text(resharding: Resharding) -> str:
 
 def _headline(resharding: Resharding) -> Iterator[str]:
     before, after = resharding.before.sharded, resharding.after.sharded
-    yield f"from  {before.text}{_on(before.mesh, before.mesh_origin)}"
-    yield f"to    {after.text}{_on(after.mesh, after.mesh_origin)}"
+    yield f"from  {given_text(before)}{_on(before.mesh, before.mesh_origin)}"
+    yield f"to    {given_text(after)}{_on(after.mesh, after.mesh_origin)}"
     yield ""
     count = max(resharding.before.num_devices or 0, resharding.after.num_devices or 0)
     if resharding.is_same:
@@ -47,7 +49,8 @@ def _headline(resharding: Resharding) -> Iterator[str]:
         yield f"Nothing moves: {of} holds the same part before and after."
     elif resharding.moving is not None:
         many = len(resharding.moving)
-        yield f"{many} of {count} devices hold{'s' * (many == 1)} another part after than before."
+        devices = f"{many} of {count} devices" if count else f"{many} device{'s' * (many != 1)}"
+        yield f"{devices} hold{'s' * (many == 1)} another part after than before."
     for difference in resharding.differences:
         yield from fact("in form", difference)
 
@@ -61,12 +64,14 @@ def _on(mesh: object, origin: MeshOrigin | None) -> str:
 
 
 def _changes(resharding: Resharding) -> Iterator[str]:
-    sharded = [resharding.before.sharded, resharding.after.sharded]
     if _is_grid(resharding):
-        for label, one in zip(("before", "after"), sharded, strict=True):
-            if one.sdy is not None and one.sdy.rank:
-                dims = ", ".join(dim.stripped for dim in one.sdy.dim_shardings)
+        for label, one in (("before", resharding.before), ("after", resharding.after)):
+            sdy = one.sharded.sdy
+            if one.kind in _OF_DIMENSIONS and sdy is not None and sdy.rank:
+                dims = ", ".join(dim.stripped for dim in sdy.dim_shardings)
                 yield from fact(label, f"[{dims}]")
+            elif not resharding.is_same:
+                yield from fact(label, summary(one))
     for i, change in enumerate(resharding.dimensions):
         yield from fact(f"dimension {i}", _change(change))
     before, after = resharding.before.shard, resharding.after.shard
@@ -162,6 +167,8 @@ def _devices(resharding: Resharding) -> Iterator[str]:
     places = [_places(one.shards) for one in (resharding.before, resharding.after)]
     if not places[0] or not places[1] or len(moving) > 4096:
         return
+    if all(places[0].get(device) == places[1].get(device) for device in moving):
+        return  # they hold partial values of it before or after, or are manual
     yield f"Devices that move: {devices_text(moving)}"
     for device in moving[:_SHOWN_MOVES]:
         old, new = (_index(place.get(device)) for place in places)

@@ -59,6 +59,27 @@ def test_shapes() -> None:
     assert "  1 needs elements that it did not hold: 1\n" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("given", "options", "code", "said"),
+    [
+        ("P('x')", ["--mesh", "x=2"], 0, "notation: Shardy in A, HLO in B"),
+        ("P('x')", ["--mesh", "@m=x=2", "--shape", "f32[7]"], 0, "dimension 0 of 7: 4, 3"),
+        ("PartitionSpec(None)", ["--mesh", "x=2"], 1, "dimension 0: one piece in A, 2 parts in B"),
+    ],
+)
+def test_partition_specs(given: str, options: list[str], code: int, said: str) -> None:
+    result = run(given, "{devices=[2]<=[2]}", *options)
+    assert result.exit_code == code, result.output
+    assert said in result.output
+
+
+@pytest.mark.parametrize(("given", "options"), [("P('z')", ["--mesh", "x=2"]), ("P('x')", []), ("P(", [])])
+def test_invalid_partition_specs(given: str, options: list[str]) -> None:
+    error = run(given, "{devices=[2]<=[2]}", *options).exception
+    assert isinstance(error, SdyBridgeError)
+    assert "base64" not in str(error)
+
+
 def test_manual_axes() -> None:
     arguments = ('[{"y"}]', "{devices=[4,2]<=[2,4]T(1,0) last_tile_dims={manual}}", "--mesh", "x=2,y=4")
     assert run(*arguments, "--manual-axes", "x").exit_code == 0
@@ -77,6 +98,7 @@ def test_json() -> None:
     ("arguments", "message"),
     [
         (['[{"x"}]', '[{"x"}]', "--shape", "8xa"], "'8xa' is no shape"),
+        (['[{"x"}]', '[{"x"}]', "--shape", "f32[?]"], "'f32[?]' is no shape"),
         (["-", "-"], "standard input can be given once only"),
         ([__file__, "{replicated}"], "is a file, and '{replicated}' is none"),
     ],

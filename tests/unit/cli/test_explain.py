@@ -248,3 +248,28 @@ def test_a_program_without_shardings(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     result = run(str(file))
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", f"{file}: no shardings\n")
+
+
+@pytest.mark.parametrize("given", [OLD, NEW])
+def test_messages_as_a_terminal_shows_them(given: str) -> None:
+    """With codes for colours, and broken into lines where these are full."""
+    expected = run("-", given=given).stdout.partition("\n")[2]
+    coloured = given.replace("sharding {", "sharding \x1b[1m{\x1b[0;31m").replace("HLO op", "\x1b[KHLO op")
+    assert run("-", given=coloured).stdout.partition("\n")[2] == expected
+    assert run(coloured).stdout.partition("\n")[2] == expected
+    wrapped = given.replace("devices=[", "devices=[\n").replace("[8,", "[8,\n")
+    lines = run("-", given=wrapped).stdout.splitlines()
+    assert lines[0].endswith(": %copy" if given is OLD else ": %gte")
+    assert lines[1].startswith("from  {") and lines[2].startswith("to    {")  # noqa: PT018
+
+
+def test_a_sharding_with_codes_for_colours() -> None:
+    assert run("\x1b[32m{devices=[2]<=[2]}\x1b[0m").output == run("{devices=[2]<=[2]}").output
+
+
+def test_one_choice(tmp_path: Path) -> None:
+    program = tmp_path / "f.mlir"
+    program.write_text(PROGRAM)
+    result = run(str(program), "--at", "3", "--op", "%arg0")
+    assert result.exit_code == 2
+    assert "give one of them" in result.output

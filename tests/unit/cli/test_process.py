@@ -55,6 +55,23 @@ def test_exit_code(arguments: list[str], given: str, code: int) -> None:
     assert bool(result.stdout) == (code == 0 and (arguments[0] != "export" or bool(given)))
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain", "{devices=[2]<=[2]}"],
+        ["explain", "{devices=[2]<=[2]}", "--target", "current"],
+        ["draw", "{devices=[2]<=[2]}"],
+        ["export", "-", "--quiet"],
+        ["check", "--rules"],
+    ],
+)
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(arguments: list[str], closed: str) -> None:
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, *arguments]
+    result = subprocess.run(shell, input="", capture_output=True, text=True, env=PLAIN, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("arguments", [["convert", "[{}]", "--mesh", "x=2"], ["export", "-"]])
 def test_full_output(arguments: list[str]) -> None:

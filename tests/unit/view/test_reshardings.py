@@ -259,6 +259,54 @@ def test_unreduced() -> None:
         assert found.is_same is False
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "steps"),
+    [
+        ("[{}]", '<@mesh, [{}], unreduced={"x"}>', ["replicated-to-unreduced"]),
+        ('[{"x"}]', '<@mesh, [{}], unreduced={"x"}>', ["all-gather", "replicated-to-unreduced"]),
+        (
+            '<@mesh, [{}], unreduced={"x"}>',
+            '<@mesh, [{}], unreduced={"y"}>',
+            ["all-reduce", "replicated-to-unreduced"],
+        ),
+        (
+            "{devices=[2,3]<=[6] last_tile_dims={unreduced}}",
+            "{devices=[3,2]<=[6] last_tile_dim_replicate}",
+            ["all-reduce", "all-gather", "slice"],
+        ),
+        (
+            "{devices=[3,2]<=[6] last_tile_dim_replicate}",
+            "{devices=[1,6]<=[6] last_tile_dims={unreduced}}",
+            ["all-gather", "replicated-to-unreduced"],
+        ),
+        ("{unreduced}", "{replicated}", ["all-reduce"]),
+        ("{maximal device=0}", "{unreduced}", None),
+    ],
+)
+def test_partial_values_are_combined_and_made(before: str, after: str, steps: list[str] | None) -> None:
+    found = explain(before, after, mesh=XY, shape="f32[6]")
+    assert isinstance(found, Resharding)
+    assert (found.steps and [step.kind for step in found.steps]) == steps
+    assert "shard (0) to shard (0)" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("{maximal device=3}", "{replicated}", "before        On device 3 alone, whole."),
+        ("{maximal device=3}", "{maximal device=4}", "\n2 devices hold another part after than before."),
+        ("{unreduced}", "{replicated}", "before        Unreduced: every device holds a partial value"),
+        ("{devices=[2]<=[2]}", "{manual}", "after         Manual: the program itself says what"),
+        ("{unknown}", "{devices=[2]<=[2]}", "before        Unknown: nothing is said;"),
+    ],
+)
+def test_without_dimensions_the_kinds_are_said(before: str, after: str, says: str) -> None:
+    found = explain(before, after)
+    assert isinstance(found, Resharding)
+    assert says in str(found)
+    assert "1 to 2 shards" not in str(found)
+
+
 def test_parts_of_an_axis_that_change_their_order() -> None:
     found = explain('[{}, {"y":(2)3, "y":(1)2}]', '[{"y"}, {}]', mesh={"y": 6})
     assert isinstance(found, Resharding)

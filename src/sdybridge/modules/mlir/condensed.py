@@ -201,6 +201,8 @@ class _Writer:
             elif is_sharded:
                 if repeated >= 0:
                     repeats.setdefault(repeated, []).append(before)
+                elif before >= 0 and text[before:end].rstrip(_SPACE).endswith(("=", ",")):
+                    raise UnclearError  # its results stand on the line before
                 if start >= report_at and self.progress:
                     self.progress(start)
                     report_at = start + _REPORT_EVERY
