@@ -113,8 +113,11 @@ def _describe(found: Inspection, places: _Places, most: int) -> list[str]:
         "Distinct shardings", uses, most, header=_USE_HEADER, right=[0, 2, 4], crop=1, drop=[3, 2, 5]
     )
     for title, values in (("Inputs", found.inputs), ("Outputs", found.outputs)):
-        total = size_text(total_bytes(values))
-        title = f"{title}: {plural(len(values), 'value')}, {total} per device"
+        title = f"{title}: {plural(len(values), 'value')}"
+        unknown = sum(local_bytes(value) is None for value in values)
+        if unknown < len(values):
+            least = "at least " if unknown else ""
+            title += f", {least}{size_text(total_bytes(values))} per device"
         rows = [_value_row(value) for value in values]
         lines += _table(title, rows, most, header=_VALUE_HEADER, right=[3], crop=4, drop=[1])
     return [*lines, ""]

@@ -43,7 +43,7 @@ Distinct shardings
       2  <@mesh, [{}, {"y", ?}]>        8  y        2.0 KiB  result 0 bf16[64,32], line 3
       1  <@mesh, [{"x"}, {"y"}]>        8  x, y       512 B  %arg0 bf16[64,32], line 3
 
-Inputs: 2 values, 512 B per device
+Inputs: 2 values, at least 512 B per device
   name   global       local       per device  sharding
   %arg0  bf16[64,32]  bf16[32,8]       512 B  <@mesh, [{"x"}, {"y"}]>
   %arg1  s32[]        -                    -  -
@@ -72,6 +72,13 @@ def test_tables() -> None:
     result = run("step.mlir")
     assert result.exit_code == 0
     assert result.stdout == TABLES
+
+
+def test_no_sum_of_sizes_that_are_not_known() -> None:
+    text = "func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n  return %a : tensor<8xf32>\n}\n"
+    lines = run("-", given=text).stdout.splitlines()
+    assert "Inputs: 1 value" in lines
+    assert "Outputs: 1 value" in lines
 
 
 def test_a_compressed_proto(tmp_path: Path) -> None:
