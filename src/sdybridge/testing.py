@@ -116,7 +116,9 @@ def assert_shardings(
     for key, wanted in expected.items():
         if key not in values:
             meant = closest(key, list(values))
-            hint = f"did you mean {meant!r}?" if meant else f"there are {', '.join([*values][:_FEW])}"
+            hint = (
+                f"did you mean {meant!r}?" if meant else f"there are {', '.join([*values][:_FEW]) or 'none'}"
+            )
             raise KeyError(f"{name} has no value {key!r} with a sharding; {hint}")
         failures += _failure(opened, key, values[key], wanted, meshes, exact=exact)
     if failures:

@@ -133,6 +133,8 @@ def test_hlo(program: str | bytes, tmp_path: Path) -> None:
 
 
 def test_an_unknown_name() -> None:
+    with pytest.raises(KeyError, match="with a sharding; there are none"):
+        assert_shardings("", {"%arg3": None})
     with pytest.raises(KeyError, match="did you mean '%arg1'"):
         assert_shardings(PROGRAM, {"%arg3": '[{"x"}, {}]'})
 

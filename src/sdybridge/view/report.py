@@ -24,7 +24,7 @@ from sdybridge.view.explanation import Explanation
 from sdybridge.view.explanation_text import in_width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from sdybridge.checks import Finding
     from sdybridge.modules.annotations import Annotation
@@ -171,13 +171,19 @@ def _cards(
 ) -> list[dict[str, str]]:
     shardings = {(one.carrier, one.sharding, id(one.mesh)) for one in table.first}
     cards = [
-        {"figure": f"{len(annotations):,}", "what": "values with a sharding"},
-        {"figure": f"{len(shardings):,}", "what": "distinct shardings"},
+        {"figure": f"{len(annotations):,}", "what": f"value{_s(annotations)} with a sharding"},
+        {"figure": f"{len(shardings):,}", "what": f"distinct sharding{_s(shardings)}"},
     ]
-    for what, values in (("inputs", program.inputs()), ("outputs", program.outputs())):
-        total = total_bytes(values) or 0
-        cards.append({"figure": size_text(total), "what": f"{len(values):,} {what}, per device"})
+    for what, values in (("input", program.inputs()), ("output", program.outputs())):
+        is_known = not values or any(one.sharding is not None for one in values)
+        figure = size_text(total_bytes(values)) if is_known else "unknown"
+        cards.append({"figure": figure, "what": f"{len(values):,} {what}{_s(values)}, per device"})
     return cards
+
+
+def _s(counted: Collection[object]) -> str:
+    """The ending of a noun for so many."""
+    return "" if len(counted) == 1 else "s"
 
 
 def _mesh(name: str, mesh: MeshAttr) -> dict[str, object]:

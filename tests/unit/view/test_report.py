@@ -206,3 +206,14 @@ def test_ten_thousand_values_in_a_browser(tmp_path: Path) -> None:
     assert text_of(dom, "count") == "10000 of 10000"
     assert dom.count('role="row"') < 100  # only the rows that are seen exist
     assert "%9999" in text_of(dom, "detail")
+
+
+def test_cards_count_and_say_what_is_not_known() -> None:
+    page = render_report(
+        'sdy.mesh @m = <["x"=2]>\n'
+        'func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {\n'
+        "  return %a : tensor<8xf32>\n}\n"
+    )
+    text = re.sub(r"<[^>]+>", " ", page)
+    assert re.search(r"\b1\s+value with a sharding\s+1\s+distinct sharding\s", text)
+    assert re.search(r"\b16 B\s+1 input, per device\s+unknown\s+1 output, per device", text)
