@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.modules.mlir.lexer import symbol_name, unescape
 from sdybridge.modules.mlir.values import Scope
 
 if TYPE_CHECKING:
@@ -129,25 +128,3 @@ def blocks_of(function: Operation) -> Iterator[tuple[list[Operation], Scope]]:
             here = Scope(inner, operation, region, scope)
             yield inner, here
             stack += [(one, here) for one in inner if one.regions and one.full_name != "func.func"]
-
-
-def callee_of(operation: Operation) -> str:
-    """The function that an operation calls; empty for other operations."""
-    if operation.full_name != "func.call":
-        return ""
-    if not operation.is_generic:
-        return operation.symbol or ""
-    entry = operation.attribute("callee")
-    text = operation.source.text
-    return symbol_name(text[entry.value.start : entry.value.end]) if entry and entry.value else ""
-
-
-def target_of(operation: Operation) -> str:
-    """The target of a custom call; empty for other operations."""
-    if not operation.full_name.endswith(".custom_call"):
-        return ""
-    if not operation.is_generic:
-        return operation.symbol or ""
-    entry = operation.attribute("call_target_name")
-    text = operation.source.text
-    return unescape(text[entry.value.start : entry.value.end]) if entry and entry.value else ""

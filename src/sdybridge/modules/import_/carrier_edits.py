@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import ParseError, VerificationError
 from sdybridge.modules.carriers import HAS_UNREDUCED_AXES, SHARDING, SHARDING_RULE
 from sdybridge.modules.import_.carried_shardings import CarriedShardings, kind_error
-from sdybridge.modules.mlir.carrier_calls import rewritten, target_of
+from sdybridge.modules.mlir.callees import target_of
+from sdybridge.modules.mlir.carrier_calls import rewritten
 from sdybridge.modules.mlir.frontend_attributes import Attributes, changed, read_attributes, replaced
 from sdybridge.modules.mlir.lexer import matching_bracket
 from sdybridge.source import Span

@@ -26,7 +26,8 @@ from sdybridge.modules.import_.carrier_edits import CarrierEdits
 from sdybridge.modules.import_.mesh_declarations import opening
 from sdybridge.modules.import_.mixed_carriers import MixedCarriers
 from sdybridge.modules.import_.split_results import SplitResults
-from sdybridge.modules.mlir.carrier_calls import DIRECTIONS, READ_BY_XLA, target_of
+from sdybridge.modules.mlir.callees import CUSTOM_CALLS, target_of
+from sdybridge.modules.mlir.carrier_calls import DIRECTIONS, READ_BY_XLA
 from sdybridge.modules.mlir.frontend_attributes import (
     Attributes,
     changed,
@@ -64,7 +65,6 @@ SWITCH = "xla.sdy.import_mhlo_shardings"
 _HLO = "mhlo.sharding"
 _OURS = frozenset({SHARDING, SHARDING_RULE, HAS_UNREDUCED_AXES})
 _TUPLES = {"xla.sdy.tuple_args_shardings": "arg_attrs", "xla.sdy.tuple_results_shardings": "res_attrs"}
-_CALLS = frozenset({"stablehlo.custom_call", "mhlo.custom_call"})
 _MANUAL = frozenset({"xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"})
 _KEEP_HLO = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", *_MANUAL})
 _ON_ONE = frozenset(
@@ -292,7 +292,7 @@ class _Import:
         if attributes is None:
             return None
         name = operation.full_name
-        target = target_of(operation) if name in _CALLS else ""
+        target = target_of(operation) if name in CUSTOM_CALLS else ""
         if target in _MANUAL:
             return None
         carrier = attributes.carrier(self.source, SHARDING)
@@ -331,7 +331,7 @@ class _Import:
         hlo = attributes.entries.get(_HLO)
         if carrier:
             self.mixed.carried(value, carrier, shardings, hlo, self.shardings.meshes)
-        elif operation.full_name in _CALLS and target_of(operation) == "Sharding":
+        elif operation.full_name in CUSTOM_CALLS and target_of(operation) == "Sharding":
             self.mixed.alone(value, hlo)
 
     def _of_operation(self, operation: Operation, carrier: Carrier) -> Shardings:

@@ -22,9 +22,8 @@ from sdybridge.modules.import_.calls import (
     KeptError,
     NoCallError,
     blocks_of,
-    callee_of,
-    target_of,
 )
+from sdybridge.modules.mlir.callees import callee_of, target_of
 from sdybridge.modules.mlir.frontend_attributes import read_attributes
 from sdybridge.modules.mlir.lexer import STRING, SUFFIX_ID
 from sdybridge.modules.mlir.reader import parse_operations

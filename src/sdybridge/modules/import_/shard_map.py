@@ -21,10 +21,9 @@ from sdybridge.modules.import_.calls import (
     KeptCall,
     KeptError,
     NoCallError,
-    callee_of,
-    target_of,
 )
 from sdybridge.modules.import_.computations import ComputationImport, ComputationsImport
+from sdybridge.modules.mlir.callees import callee_of, target_of
 from sdybridge.modules.mlir.computations import outline_checker
 from sdybridge.modules.mlir.lexer import STRING, SYMBOL, holds, symbol_name, unescape
 from sdybridge.modules.mlir.meshes import find_meshes
@@ -155,8 +154,9 @@ class _ShardMapImport(ComputationImport):
             result_types += self.types(to_whole)[1]
             renamed.append((to_whole.results[0][0], value))
             gone += (constraint, to_whole)
-        mesh = self._common_mesh([*ins, *outs, *map(self._sharding, changes)])
-        ins, outs = ([_on_mesh(one, mesh) for one in side] for side in (ins, outs))
+        one_of_all = _with_mesh_of_all([*ins, *outs, *map(self._sharding, changes)])
+        ins, outs = ([_on_mesh(one, one_of_all.mesh_or_ref) for one in side] for side in (ins, outs))
+        mesh = one_of_all.get_mesh(self.meshes)
         totals = {self._manual_axes(one, mesh) for one in changes}
         if len(totals) != 1:
             raise KeptError("its operands do not have the same manual devices")
@@ -225,17 +225,9 @@ class _ShardMapImport(ComputationImport):
             pass
         raise KeptError(f"{operation.full_name} has no sharding that could be read")
 
-    def _common_mesh(self, shardings: Sequence[TensorShardingAttr]) -> str | MeshAttr:
-        """What names the mesh of those that name axes: `{manual}` and `{replicated}` are on any mesh."""
-        meshes = {one.mesh_or_ref for one in shardings if not one.empty_axes}
-        if len(meshes) > 1:
-            raise KeptError("its shardings are on different meshes")
-        return meshes.pop() if meshes else shardings[0].mesh_or_ref
-
-    def _manual_axes(self, to_local: Operation, mesh_or_ref: str | MeshAttr) -> tuple[str, ...]:
+    def _manual_axes(self, to_local: Operation, mesh: MeshAttr | None) -> tuple[str, ...]:
         """The axes that are manual behind a change to local shapes, or a call that nothing goes into."""
         entry = to_local.attribute(_MARK)
-        mesh = self.meshes.get(mesh_or_ref) if isinstance(mesh_or_ref, str) else mesh_or_ref
         if mesh is None or not entry or not entry.value:
             raise KeptError(f"{TO_LOCAL} has no sharding that could be read")
         hlo = HloSharding.from_string(unescape(self.text[entry.value.start : entry.value.end]))
@@ -269,7 +261,7 @@ class _ShardMapImport(ComputationImport):
         for sharding, whole, local in zip(
             shardings, map(shape_of, outside), map(shape_of, inside), strict=True
         ):
-            mesh = self._mesh_of(sharding)
+            mesh = sharding.get_mesh(self.meshes)
             if mesh is None or whole is None or local is None or len(whole) != len(local):
                 raise KeptError("its shapes are not known")
             for dim, size, part in zip(sharding.dim_shardings, whole, local, strict=True):
@@ -326,18 +318,13 @@ class _ShardMapImport(ComputationImport):
         free = [AxisRefAttr(name) for name in axes.value if not sharding.is_bound(name)]
         if not free:
             return sharding
-        mesh = self._mesh_of(sharding)
+        mesh = sharding.get_mesh(self.meshes)
         refs = [*sharding.replicated_axes, *free]
         if mesh and all(mesh.has_axis(ref.name) for ref in refs):
             refs.sort(key=mesh.axis_ref_key)
         return TensorShardingAttr(
             sharding.mesh_or_ref, sharding.dim_shardings, refs, sharding.unreduced_axes, sharding.reduction_op
         )
-
-    def _mesh_of(self, sharding: TensorShardingAttr) -> MeshAttr | None:
-        """The mesh that a sharding is on, if the program has it."""
-        ref = sharding.mesh_or_ref
-        return self.meshes.get(ref) if isinstance(ref, str) else ref
 
     def _take_outer_axes(self, function: Operation, calls: list[Call]) -> None:
         """What is manual around a function is not manual in what it calls once more."""
@@ -360,6 +347,14 @@ class _ShardMapImport(ComputationImport):
         for k, call in enumerate(calls):
             own = [name for name in call.manual_axes.value if name not in outer]
             calls[k] = replace(call, manual_axes=ManualAxesAttr(own))
+
+
+def _with_mesh_of_all(shardings: Sequence[TensorShardingAttr]) -> TensorShardingAttr:
+    """One on the mesh of those that name axes: `{manual}` and `{replicated}` fit any mesh."""
+    naming = [one for one in shardings if not one.empty_axes] or shardings[:1]
+    if len({one.mesh_or_ref for one in naming}) > 1:
+        raise KeptError("its shardings are on different meshes")
+    return naming[0]
 
 
 def _on_mesh(sharding: TensorShardingAttr, mesh_or_ref: str | MeshAttr) -> TensorShardingAttr:

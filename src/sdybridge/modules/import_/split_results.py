@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.import_.carried_shardings import in_words
-from sdybridge.modules.mlir.carrier_calls import target_of
+from sdybridge.modules.mlir.callees import CUSTOM_CALLS, target_of
 from sdybridge.modules.mlir.frontend_attributes import read_attributes
 from sdybridge.modules.mlir.lexer import matching_bracket
 from sdybridge.modules.mlir.result_shardings import ResultCall
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sdybridge.source import Span
 
 _COMBINE = "X64Combine"
-_CALLS = frozenset({"stablehlo.custom_call", "mhlo.custom_call"})
 _ELEMENTS = frozenset({"stablehlo.get_tuple_element", "mhlo.get_tuple_element"})
 
 
@@ -53,7 +52,7 @@ class SplitResults:
             return
         for operation in function.walk():
             name = operation.full_name
-            if name in _ELEMENTS or (name in _CALLS and target_of(operation) == _COMBINE):
+            if name in _ELEMENTS or (name in CUSTOM_CALLS and target_of(operation) == _COMBINE):
                 for value in {operand.partition("#")[0] for operand in operation.operands}:
                     self._users[value].append(operation)
 
@@ -90,7 +89,7 @@ class SplitResults:
         names = [name for name, _ in call.results[:1]]
         for name in names:  # which grows
             for user in self._users.get(name, ()):
-                if user.full_name in _CALLS:
+                if user.full_name in CUSTOM_CALLS:
                     return user if user.results else None
                 names += [result for result, _ in user.results if result not in names]
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.mlir.frontend_attributes import changed
-from sdybridge.modules.mlir.lexer import unescape
 
 if TYPE_CHECKING:
     from sdybridge.modules.mlir.frontend_attributes import Attributes
@@ -21,15 +20,6 @@ READ_BY_XLA = frozenset(
     for name in ("custom_call", "send", "recv", "after_all")
 )
 """Operations of which XLA reads what they carry. They have the same results in HLO, as others may not."""
-
-
-def target_of(operation: Operation) -> str:
-    """What a custom call calls; empty if the text does not tell."""
-    if not operation.is_generic:
-        return operation.symbol or ""
-    entry = operation.attribute("call_target_name")
-    text = operation.source.text
-    return unescape(text[entry.value.start : entry.value.end]) if entry and entry.value else ""
 
 
 def rewritten(operation: Operation, attributes: Attributes, name: str, details: str) -> Edit:

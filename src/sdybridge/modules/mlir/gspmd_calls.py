@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sdybridge.modules.annotations import CARRIER, MHLO, SDY
 from sdybridge.modules.hlo_program import RESULT_CALL
 from sdybridge.modules.mlir.annotations import FRONTEND_ATTRIBUTES
-from sdybridge.modules.mlir.carrier_calls import target_of
+from sdybridge.modules.mlir.callees import CUSTOM_CALLS, target_of
 from sdybridge.modules.mlir.dictionary import find_entry
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from sdybridge.modules.mlir.operations import Operation, OperationTree
 
-_CUSTOM_CALLS = frozenset(("stablehlo.custom_call", "mhlo.custom_call"))
 _KEYS = (SDY, MHLO, FRONTEND_ATTRIBUTES)
 
 
@@ -86,4 +85,4 @@ class GspmdCalls:
 
 def called_by(operation: Operation) -> str:
     """What a custom call calls; empty for other operations."""
-    return target_of(operation) if operation.full_name in _CUSTOM_CALLS else ""
+    return target_of(operation) if operation.full_name in CUSTOM_CALLS else ""
