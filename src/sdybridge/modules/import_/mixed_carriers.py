@@ -8,14 +8,13 @@ from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.annotations import CARRIER, MHLO, Annotation
 from sdybridge.modules.mixed import AnnotatedProgram
 from sdybridge.modules.mlir.hlo_attribute import parse_hlo_attribute
-from sdybridge.sdy import MeshAttr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.mlir.dictionary import Entry
-    from sdybridge.sdy import TensorShardingAttr
+    from sdybridge.sdy import MeshAttr, TensorShardingAttr
     from sdybridge.source import Source
     from sdybridge.target import Target
 
@@ -74,8 +73,7 @@ class MixedCarriers:
         leaves = beside.tuple_elements if beside.is_tuple else (beside,) * len(shardings)
         for i, (sharding, leaf) in enumerate(zip(shardings, leaves, strict=False)):
             part = name if len(shardings) == 1 else f"{name}#{i}"
-            ref = sharding.mesh_or_ref
-            mesh = ref if isinstance(ref, MeshAttr) else meshes.get(ref)
+            mesh = sharding.get_mesh(meshes)
             self._annotations.append(Annotation(CARRIER, scope, part, opcode, None, sharding, mesh, at))
             self._annotations.append(Annotation(MHLO, scope, part, opcode, None, leaf, None, at))
 
