@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sdybridge.source import EXCERPT_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sdybridge.source import Source, Span
 
@@ -71,13 +71,9 @@ class SdyBridgeError(ValueError):
         one axis and ...
             ^~~~
         """
-        lines = [f"{self.location}: error: {self.message}" if self.source else self.message]
-        if self.source and self.span:
-            lines.append(self.source.excerpt(self.span, width))
-        lines += [f"note: {note}" for note in self.notes]
-        if self.help:
-            lines.append(f"help: {self.help}")
-        return "\n".join(lines)
+        head = f"{self.location}: error: {self.message}" if self.source else self.message
+        excerpt = self.source.excerpt(self.span, width) if self.source and self.span else ""
+        return diagnostic(head, excerpt, self.notes, self.help)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.message, self.__dict__)
@@ -105,6 +101,29 @@ class SdyBridgeError(ValueError):
         self.source = source
         self.span = span
         return self
+
+
+def diagnostic(head: str, excerpt: str, notes: Iterable[str], help: str | None) -> str:  # noqa: A002
+    """What an error, a warning or a finding says, line by line; without an excerpt if that is empty.
+
+    >>> print(diagnostic("f.mlir:1:1: error: no mesh", "", ["it is needed"], None))
+    f.mlir:1:1: error: no mesh
+    note: it is needed
+    """
+    lines = [head, excerpt] if excerpt else [head]
+    lines += [f"note: {note}" for note in notes]
+    if help:
+        lines.append(f"help: {help}")
+    return "\n".join(lines)
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """The count with its noun.
+
+    >>> plural(1, "mesh", "meshes"), plural(2, "site")
+    ('1 mesh', '2 sites')
+    """
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def _rebuild(cls: type[SdyBridgeError], message: str, state: dict[str, object]) -> SdyBridgeError:

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sdybridge.errors import diagnostic
 from sdybridge.source import EXCERPT_WIDTH
 
 if TYPE_CHECKING:
@@ -124,10 +125,6 @@ class Finding:
                   ^
         help: close it with `}`
         """
-        lines = [f"{self.location}: {self.severity}[{self.code}]: {self.message}"]
-        if self.span and self.source.text:
-            lines.append(self.source.excerpt(self.span, width))
-        lines += [f"note: {note}" for note in self.notes]
-        if self.help:
-            lines.append(f"help: {self.help}")
-        return "\n".join(lines)
+        head = f"{self.location}: {self.severity}[{self.code}]: {self.message}"
+        excerpt = self.source.excerpt(self.span, width) if self.span and self.source.text else ""
+        return diagnostic(head, excerpt, self.notes, self.help)

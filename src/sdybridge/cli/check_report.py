@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.checks import CHECKS, Severity
-from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned
 from sdybridge.cli.terminal import excerpt_width
+from sdybridge.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

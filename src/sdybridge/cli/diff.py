@@ -13,9 +13,8 @@ from sdybridge.bridge.notations import Notation, notation_of
 from sdybridge.checks import Verdict, compare_programs, compare_shardings, open_program, read_sharding
 from sdybridge.checks.layout import part_sizes
 from sdybridge.cli.options import MeshType, Names, known_meshes, refuse_options, target_option
-from sdybridge.cli.summary import plural
 from sdybridge.cli.terminal import check_standard_input, is_file, read_program, refuse_file_name
-from sdybridge.errors import SdyBridgeError
+from sdybridge.errors import SdyBridgeError, plural
 from sdybridge.hlo import OpShardingType
 from sdybridge.view.reading import parse
 from sdybridge.view.tensor_type import TensorType

@@ -17,8 +17,9 @@ from sdybridge.cli.options import (
     refuse_options,
     target_option,
 )
-from sdybridge.cli.summary import as_json, describe, function_table, plural
+from sdybridge.cli.summary import as_json, describe, function_table
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
+from sdybridge.errors import plural
 from sdybridge.modules import CarrierForm, ConstraintForm, export_module
 from sdybridge.modules.mlir.lexer import STRING
 from sdybridge.modules.programs import is_hlo

@@ -18,8 +18,9 @@ from sdybridge.cli.options import (
     refuse_options,
     target_option,
 )
-from sdybridge.cli.summary import as_json, describe, function_table, place, plural
+from sdybridge.cli.summary import as_json, describe, function_table, place
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
+from sdybridge.errors import plural
 from sdybridge.modules import import_module
 from sdybridge.modules.programs import is_hlo
 

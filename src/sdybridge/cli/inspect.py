@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.options import refuse_options, target_option
-from sdybridge.cli.summary import plural
 from sdybridge.cli.tables import aligned, terminal_width
 from sdybridge.cli.terminal import ProgressBar, check_standard_input, read_program, show_error
-from sdybridge.errors import SdyBridgeError
+from sdybridge.errors import SdyBridgeError, plural
 from sdybridge.hlo.element_types import size_text
 from sdybridge.modules.inspection import inspect_module, local_bytes, sharding_text, total_bytes
 from sdybridge.source import Lines

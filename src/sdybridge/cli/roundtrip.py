@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sdybridge.cli.options import refuse_options, target_option
-from sdybridge.cli.summary import place, plural
+from sdybridge.cli.summary import place
 from sdybridge.cli.terminal import ProgressBar, read_program, write_program
+from sdybridge.errors import plural
 from sdybridge.modules import ConstraintForm, round_trip
 from sdybridge.modules.programs import is_hlo
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.summary import plural
+from sdybridge.errors import plural
 from sdybridge.sdy import TensorShardingAttr, parse_attribute
 from sdybridge.storage import BUILDS, HLO_LAYOUTS, CoreMemory, ProcessMemory, write_attribute
 from sdybridge.storage.debugger import describe

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.cli.tables import aligned
+from sdybridge.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -134,12 +135,3 @@ def losses_by_kind(shardings: Iterable[tuple[Sequence[Loss], int]]) -> list[tupl
         for kind in dict.fromkeys(loss.kind for loss in losses):
             counts[kind.value] = counts.get(kind.value, (0, ""))[0] + count, kind.explanation
     return [(kind, count, explanation) for kind, (count, explanation) in counts.items()]
-
-
-def plural(count: int, noun: str, nouns: str | None = None) -> str:
-    """The count with its noun.
-
-    >>> plural(1, "mesh", "meshes"), plural(2, "site")
-    ('1 mesh', '2 sites')
-    """
-    return f"{count} {noun if count == 1 else nouns or noun + 's'}"

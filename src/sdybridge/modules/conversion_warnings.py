@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sdybridge.errors import diagnostic
 from sdybridge.modules.mlir.lexer import holds
 
 if TYPE_CHECKING:
@@ -55,13 +56,9 @@ class ConversionWarning:
         return f"{self.source.name}:{line}:{column}"
 
     def __str__(self) -> str:
-        lines = [f"{self.location}: warning: {self.message}"]
-        if self.span:
-            lines.append(self.source.excerpt(self.span))
-        lines += [f"note: {note}" for note in self.notes]
-        if self.help:
-            lines.append(f"help: {self.help}")
-        return "\n".join(lines)
+        head = f"{self.location}: warning: {self.message}"
+        excerpt = self.source.excerpt(self.span) if self.span else ""
+        return diagnostic(head, excerpt, self.notes, self.help)
 
 
 def is_mixed(text: str) -> bool:

@@ -7,7 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import convert_to_hlo_sharding, export_losses, resolve_mesh, verify_for_export
-from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.errors import SdyBridgeError, VerificationError, plural
 from sdybridge.hlo import HloSharding
 from sdybridge.modules.converted import ConvertedSharding, most_frequent_first
 from sdybridge.modules.export.manual_calls import of_all
@@ -218,7 +218,7 @@ class Conversions:
             return types
         if all_results or count != 1:
             raise VerificationError(
-                f"{_counted(count, 'sharding')} for {_counted(len(types), 'result')}",
+                f"{plural(count, 'sharding')} for {plural(len(types), 'result')}",
                 rule="sharding-count",
                 source=self.source,
                 span=span,
@@ -235,7 +235,3 @@ class Conversions:
             return ()
         attr, _ = parse_prefix(self.source, entry.value.start, ManualAxesAttr, aliases=self.aliases)
         return attr.value
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

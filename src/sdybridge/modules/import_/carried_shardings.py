@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.bridge import Loss, LossKind, resolve_mesh
-from sdybridge.errors import VerificationError
+from sdybridge.errors import VerificationError, plural
 from sdybridge.modules.converted import ConvertedSharding
 from sdybridge.modules.mlir.lexer import unescape
 from sdybridge.modules.mlir.signature import sharding_rank
@@ -154,7 +154,7 @@ def count_error(carrier: Carrier, count: int, values: str) -> SdyBridgeError:
     """The error that a carrier keeps so many shardings for these values."""
     return carrier.located(
         VerificationError(
-            f"{count} sharding{'' if count == 1 else 's'} for {values}",
+            f"{plural(count, 'sharding')} for {values}",
             rule="sharding-count",
             span=Span(0, len(carrier.text)),
             notes=[f"they are in the frontend attribute {carrier.key}"],

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sdybridge.errors import plural
 from sdybridge.modules.carriers import (
     ALLOWED_DIRECTION,
     HAS_UNREDUCED_AXES,
@@ -349,9 +350,7 @@ class _Import:
             elif types[0] is not None and len(tuple_elements(types[0]) or ()) == len(shardings):
                 return ()
         if len(shardings) != wanted:
-            error = count_error(
-                carrier, len(shardings), f"{len(types)} result{'' if len(types) == 1 else 's'}"
-            )
+            error = count_error(carrier, len(shardings), plural(len(types), "result"))
             if operation.full_name in READ_BY_XLA:
                 raise error
             self.shardings.drop(carrier, error.message)  # a `while` gets what it captures as results

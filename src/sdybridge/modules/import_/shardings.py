@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import SdyBridgeError, VerificationError
+from sdybridge.errors import SdyBridgeError, VerificationError, plural
 from sdybridge.modules.export.control_flow import control_flow_dictionaries
 from sdybridge.modules.import_.found_shardings import Form, Found
 from sdybridge.modules.import_.seen import seen_by_scope
@@ -348,7 +348,7 @@ class ShardingImport:
         values = types or ("none",)  # an operation without results takes one sharding of rank 0
         if hlo.is_tuple and len(hlo.tuple_elements) != len(values):
             raise VerificationError(
-                f"{_counted(len(hlo.tuple_elements), 'sharding')} for {_counted(len(types), 'result')}",
+                f"{plural(len(hlo.tuple_elements), 'sharding')} for {plural(len(types), 'result')}",
                 rule="sharding-count",
                 source=self.source,
                 span=Span(at, at + len(literal)),
@@ -418,10 +418,6 @@ class ShardingImport:
         return self._new.write(
             lambda module: (self.seen[module if len(self.seen) > 1 else 0].meshes, here.get(module, ()))
         )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _is_added_form(hlo: HloSharding, types: Sequence[str | None]) -> bool:

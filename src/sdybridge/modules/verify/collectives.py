@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdybridge.errors import VerificationError
+from sdybridge.errors import VerificationError, plural
 from sdybridge.modules.verify.context import AlreadyReportedError, Placed, Where
 from sdybridge.modules.verify.value_shardings import sharding_of
 from sdybridge.sdy import AxisRefAttr, TensorShardingAttr, locate
@@ -189,7 +189,7 @@ def _per_dimension(collective: Collective, lists: ListOfAxisRefListsAttr) -> lis
     """The axes per dimension, after the rules of such a list."""
     rank = collective.result.sharding.rank
     if len(lists.value) != rank:
-        count = f"{len(lists.value)} list{'' if len(lists.value) == 1 else 's'} of axes"
+        count = f"{plural(len(lists.value), 'list')} of axes"
         raise collective.error(
             "collective-rank",
             f"{count} for {rank} dimensions",
