@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sdybridge.errors import SdyBridgeError
 from sdybridge.modules.annotations import CARRIER, HLO, Annotation
 from sdybridge.modules.carriers import MESHES
-from sdybridge.modules.hlo_program import reported
 from sdybridge.modules.hlo_text import HloText
+from sdybridge.modules.progress import reported
 from sdybridge.sdy import MeshAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from sdybridge.target import Target
 

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Final
 from sdybridge.errors import VerificationError
 from sdybridge.hlo import OpShardingType
 from sdybridge.hlo.checks import cropped
+from sdybridge.modules.progress import reported
 from sdybridge.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import TypeVar
 
     from sdybridge.errors import SdyBridgeError
     from sdybridge.hlo import HloSharding
     from sdybridge.modules.carriers import Carrier
     from sdybridge.modules.converted import ConvertedSharding
     from sdybridge.modules.shapes import TensorShape
-
-    T = TypeVar("T")
 
 SHARDY: Final = "xla.sdy."
 """What the keys of the frontend attributes start with that carry Shardy's attributes through HLO."""
@@ -33,7 +31,6 @@ RESULT_CALL: Final = "xla.sdy.FuncResultSharding"
 PARTITIONED: Final = "_spmd"
 """What the name of a computation ends with that XLA has partitioned."""
 
-_REPORT_EVERY = 1 << 20  # characters or bytes between two reports
 _NO_TENSORS = frozenset(("token", "opaque"))
 
 
@@ -77,17 +74,6 @@ def edit_once(
         return found[0]
 
     return edit_any
-
-
-def reported(found: Iterable[T], offset: Callable[[T], int], progress: Callable[[int], None]) -> Iterator[T]:
-    """All that is found, with a report now and then of how far in the program it is."""
-    report_at = _REPORT_EVERY
-    for one in found:
-        at = offset(one)
-        if at >= report_at:
-            progress(at)
-            report_at = at + _REPORT_EVERY
-        yield one
 
 
 class HloSite(abc.ABC):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdybridge.checks import check_module
-from sdybridge.modules import hlo_program, inspect_module
+from sdybridge.modules import inspect_module, progress
 from sdybridge.modules.mlir import condensed, reader
 from sdybridge.view.report import render_report
 
@@ -30,8 +30,8 @@ PROGRAMS = {
 @pytest.mark.parametrize("read", [inspect_module, check_module, render_report])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_progress(read: Callable[..., object], program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (condensed, reader, hlo_program):
-        monkeypatch.setattr(module, "_REPORT_EVERY", 1000)
+    for module in (condensed, reader, progress):
+        monkeypatch.setattr(module, "REPORT_EVERY", 1000)
     monkeypatch.setattr(condensed, "SHORT", 0)
     text = PROGRAMS[program].replace("/* */", "// /*")
     told: list[int] = []

@@ -41,6 +41,7 @@ from sdybridge.modules.mlir.sites import (
     near_brace,
     read_site,
 )
+from sdybridge.modules.progress import REPORT_EVERY
 from sdybridge.modules.splice import removal
 from sdybridge.sdy import (
     TensorShardingAttr,
@@ -61,7 +62,6 @@ _KEY = "sdy.sharding = #sdy.sharding_per_value<["
 _BEFORE_KEY = frozenset(" {,\n")
 _REPEATED = frozenset({"value", "values", "rule"})
 _PASS_KEYS = frozenset({"sdy.sharding_rule", "xla.sdy.manual_axes"})
-_REPORT_EVERY = 1 << 20  # characters between two progress reports
 
 
 Contexts = dict[tuple[str, str], ConvertedSharding]
@@ -195,7 +195,7 @@ class ShardingExport(Conversions):
         text = self.text
         new, plain = self.new, self._plain.start
         pieces = new.pieces
-        report_at = at + _REPORT_EVERY if progress else end
+        report_at = at + REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         brace = -1  # of the dictionary that the last thing stood in, if that was a key
         for hit in NAME.finditer(text, at, end):
@@ -204,7 +204,7 @@ class ShardingExport(Conversions):
                 continue
             if start >= report_at and progress:
                 progress(start)
-                report_at = start + _REPORT_EVERY
+                report_at = start + REPORT_EVERY
             clear = plain(start, done) if text[start - 1] in _BEFORE_KEY else -1
             if clear >= 0:
                 # A large program repeats few contexts very often: these need no closer look.

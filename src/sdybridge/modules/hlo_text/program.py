@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sdybridge.errors import ParseError
 from sdybridge.hlo import parse_prefix
 from sdybridge.modules.carriers import Carrier, Quoting, read_carrier
-from sdybridge.modules.hlo_program import PARTITIONED, SHARDY, HloProgram, reported
+from sdybridge.modules.hlo_program import PARTITIONED, SHARDY, HloProgram
 from sdybridge.modules.hlo_text.computations import (
     OTHER_COMMENT,
     behind_tables,
@@ -25,6 +25,7 @@ from sdybridge.modules.hlo_text.instruction import HloAttribute, decode, read_at
 from sdybridge.modules.hlo_text.line import KEY, LINE, LineSite
 from sdybridge.modules.hlo_text.site import BrokenSite, ReadSite, TextSite
 from sdybridge.modules.hlo_text.tokens import error, skip_trivia
+from sdybridge.modules.progress import reported
 from sdybridge.source import Source, Span
 from sdybridge.target import Target
 

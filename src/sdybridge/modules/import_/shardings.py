@@ -32,6 +32,7 @@ from sdybridge.modules.mlir.meshes import Meshes, find_meshes, find_scopes
 from sdybridge.modules.mlir.reader import parse_operations
 from sdybridge.modules.mlir.signature import result_types, sharding_rank
 from sdybridge.modules.mlir.sites import HLO_NAME, SiteKind, code_end, near_brace, read_site
+from sdybridge.modules.progress import REPORT_EVERY
 from sdybridge.modules.splice import removal
 from sdybridge.source import Source, Span
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from sdybridge.modules.import_.sharding_calls import ShardingCall
     from sdybridge.target import Target
 
-_REPORT_EVERY = 1 << 20  # characters between two progress reports
 _BEFORE_KEY = frozenset(" {,\n")
 _KEY = 'mhlo.sharding = "'
 _ONE_RESULT = re.compile(r"[ \t]*+%[\w$.\-]++ = ")
@@ -147,7 +147,7 @@ class ShardingImport:
     def _scan(self, at: int, end: int, progress: Callable[[int], None] | None) -> int:
         """Read from `at`, which is code, up to `end`; return from where on nothing is read yet, code too."""
         text, plain = self.text, self._plain.start
-        report_at = at + _REPORT_EVERY if progress else end
+        report_at = at + REPORT_EVERY if progress else end
         done = at  # an offset outside strings and comments before which everything is done
         for hit in HLO_NAME.finditer(text, at, end):
             start = hit.start()
@@ -155,7 +155,7 @@ class ShardingImport:
                 continue
             if start >= report_at and progress:
                 progress(start)
-                report_at = start + _REPORT_EVERY
+                report_at = start + REPORT_EVERY
             if start >= self._new.border:
                 self._enter(start)
             clear = plain(start, done) if text[start - 1] in _BEFORE_KEY and hit["value"] else -1

@@ -12,6 +12,7 @@ import bisect
 import re
 from typing import TYPE_CHECKING
 
+from sdybridge.modules.progress import REPORT_EVERY
 from sdybridge.source import Lines, Source, Span
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ SIGNATURES = ""
 
 SHORT = 1 << 16  # characters up to which a text is read as it is
 LONG_LINE = 4096
-_REPORT_EVERY = 1 << 20  # characters between two progress reports
 _VALUE = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _INDIVIDUAL = re.compile(
     r'^[\w$.\-]+:|(?:aliasing_output|result_info) = (?:\d+|"[^"\\\n]*")'
@@ -179,7 +179,7 @@ class _Writer:
         text, found, seen, repeats = self.text, self.found, self.seen, self.found.repeats
         form_of = self._form
         has_computations = "manual_computation" in text or "named_computation" in text
-        report_at = _REPORT_EVERY if self.progress else len(text) + 1
+        report_at = REPORT_EVERY if self.progress else len(text) + 1
         at = 0
         before = -1  # where the last line starts, if it was not kept
         end = 0  # where it ends
@@ -205,7 +205,7 @@ class _Writer:
                     raise UnclearError  # its results stand on the line before
                 if start >= report_at and self.progress:
                     self.progress(start)
-                    report_at = start + _REPORT_EVERY
+                    report_at = start + REPORT_EVERY
                 form = form_of(line)
                 repeated = seen.get(form, -1)
                 before, end = start, at - 1

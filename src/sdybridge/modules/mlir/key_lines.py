@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdybridge.modules.mlir.lexer import holds
+from sdybridge.modules.progress import REPORT_EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_BLOCK = 1 << 20  # characters that are cut at once, and between two progress reports
+_BLOCK = REPORT_EVERY  # characters that are cut at once
 
 
 class KeyLines:

@@ -27,12 +27,12 @@ from sdybridge.modules.mlir.lexer import (
     string_end,
 )
 from sdybridge.modules.mlir.operations import Block, Operation, OperationTree, Region, type_end
+from sdybridge.modules.progress import REPORT_EVERY
 from sdybridge.source import Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_REPORT_EVERY = 1 << 20  # characters between two progress reports
 _GAP = r"(?:[ \t\r\n]++|//[^\n]*+)*+"
 _GROUP_TEXT = rf'(?:[^"/()\[\]{{}}<>\-]++|{STRING}|->|-|/(?!/)|<=)*+'
 _DOTLESS = r"(?:call|call_indirect|module|return|unrealized_conversion_cast)(?![A-Za-z0-9_$.])"
@@ -179,12 +179,12 @@ class _Reader:
     def read(self, progress: Callable[[int], None] | None = None) -> OperationTree:
         text = self.text
         pos = 0
-        report_at = _REPORT_EVERY if progress else len(text) + 1
+        report_at = REPORT_EVERY if progress else len(text) + 1
         while True:
             pos = skip_trivia(text, pos)
             if pos >= report_at and progress:
                 progress(pos)
-                report_at = pos + _REPORT_EVERY
+                report_at = pos + REPORT_EVERY
             char = text[pos : pos + 1]
             if char == "}" and self.open:
                 pos = self.close_region(pos + 1)
