@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.given import found_in, in_text, literal, sharding_options
+from sdybridge.cli.given import found_in, in_text, literal, place_found, sharding_options
 from sdybridge.cli.options import known_meshes, refuse_options, target_option
 from sdybridge.cli.terminal import write_program
 from sdybridge.errors import SdyBridgeError
@@ -106,17 +106,8 @@ def _drawn(
         )
     drawings = []
     for one, _ in found:
-        tensors = one.tensors if shape is None else (shape,)
         try:
-            placed = place(
-                one.parsed,
-                one.mesh if known is None else known,
-                tensor=tensors[0] if len(tensors) == 1 else None,
-                tensors=tensors,
-                manual_axes=one.manual_axes,
-                axis_names=axis_names,
-                target=target,
-            )
+            placed = place_found(one, known, shape, axis_names, target)
         except SdyBridgeError as error:
             raise in_text(error, source, one) from None
         drawings += [drawing_of(explanation_of(sharded)) for several in placed for sharded in several]

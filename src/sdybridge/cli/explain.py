@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, sharding_options
+from sdybridge.cli.given import REMATERIALIZATION, found_in, in_text, literal, place_found, sharding_options
 from sdybridge.cli.options import known_meshes, refuse_options, target_option
 from sdybridge.cli.shown import shown
 from sdybridge.errors import SdyBridgeError
 from sdybridge.hlo.element_types import size_text
-from sdybridge.view.explainer import explain_parsed
+from sdybridge.view.explainer import explain_parsed, explain_placed
 from sdybridge.view.reading import parse
 
 if TYPE_CHECKING:
@@ -98,17 +98,8 @@ def _explain_found(
     explained = []
     listed = found if in_json else found[:_MOST_EXPLAINED]
     for one, count in listed:
-        tensors = one.tensors if shape is None else (shape,)
         try:
-            result = explain_parsed(
-                one.parsed,
-                one.mesh if known is None else known,
-                tensors[0] if len(tensors) == 1 else None,
-                tensors=tensors,
-                manual_axes=one.manual_axes,
-                axis_names=axis_names,
-                target=target,
-            )
+            result = explain_placed(one.parsed, place_found(one, known, shape, axis_names, target))
         except SdyBridgeError as error:
             raise in_text(error, source, one) from None
         line, column = source.location(one.span.start)

@@ -12,13 +12,16 @@ from sdybridge.cli.terminal import check_standard_input, is_file, read_program, 
 from sdybridge.errors import SdyBridgeError
 from sdybridge.source import Source
 from sdybridge.view.reading import parse
+from sdybridge.view.sharded import place
 from sdybridge.view.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sdybridge.target import Target
     from sdybridge.view.messages import Found
+    from sdybridge.view.reading import Known
+    from sdybridge.view.sharded import Sharded
 
 REMATERIALIZATION = "full rematerialization"
 """What XLA's partitioner says when it finds no way from one sharding to another."""
@@ -126,6 +129,26 @@ def found_in(
         return source, [(_whole(source, target), 1)]
     pairs = [one for one in found if one.is_pair]
     return source, distinct(pairs or all_shardings(source, target, proto))
+
+
+def place_found(
+    found: Found, known: Known, shape: TensorType | None, axis_names: Sequence[str], target: Target
+) -> list[list[Sharded]]:
+    """Put the shardings that were found in a text on meshes; what is given goes before what the text says.
+
+    Raises:
+        SdyBridgeError: As `place`.
+    """
+    tensors = found.tensors if shape is None else (shape,)
+    return place(
+        found.parsed,
+        found.mesh if known is None else known,
+        tensor=tensors[0] if len(tensors) == 1 else None,
+        tensors=tensors,
+        manual_axes=found.manual_axes,
+        axis_names=axis_names,
+        target=target,
+    )
 
 
 def in_text(error: SdyBridgeError, source: Source, found: Found) -> SdyBridgeError:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sdybridge.sdy import MeshAttr
     from sdybridge.view.reading import Parsed
     from sdybridge.view.resharding import Resharding, Reshardings
+    from sdybridge.view.sharded import Sharded
     from sdybridge.view.tensor_type import TensorType
 
     Mesh = MeshAttr | Mapping[str, MeshAttr] | Mapping[str, int] | None
@@ -133,7 +134,6 @@ def explain_parsed(
     known: MeshAttr | Mapping[str, MeshAttr] | None,
     tensor: TensorType | None,
     *,
-    tensors: Sequence[TensorType | None] = (),
     manual_axes: Sequence[str] = (),
     axis_names: Sequence[str] = (),
     target: Target = Target.CURRENT,
@@ -143,11 +143,17 @@ def explain_parsed(
         parsed,
         known,
         tensor=tensor,
-        tensors=tensors,
         manual_axes=manual_axes,
         axis_names=axis_names,
         target=target,
     )
+    return explain_placed(parsed, placed)
+
+
+def explain_placed(
+    parsed: Sequence[Parsed], placed: Sequence[Sequence[Sharded]]
+) -> Explanation | Explanations | Resharding | Reshardings:
+    """`explain` for one or two shardings that are on their meshes already."""
     first = [explanation_of(sharded) for sharded in placed[0]]
     is_tuple = _is_tuple(parsed[0])
     if len(placed) == 1:
